@@ -13,7 +13,7 @@ use vademecum_kit::{
         CorpusStatistics, Deadline, GetRequest, Hit, HitRequest, Item, Order, RankRequest,
         RankedMatch, Ranking, ScoreThreshold, ScoreType, SourceName, Uri,
     },
-    search::FtsQuery,
+    search::{FtsQuery, TitleMatches},
     source::SourceError,
 };
 
@@ -194,13 +194,28 @@ async fn rank_all(asked: Vec<SourceQuery>, message: RankAll, timeout: Duration) 
     for SourceFailure { source, reason, .. } in &failed {
         message.context.report_source(*source, total, reason);
     }
-    let mut answers = rank_sources(&asked, &message, total, &deadline).await;
+    let by_relevance =
+        |asked: &SourceQuery| asked.selection.order.unwrap_or(message.order) == Order::Relevance;
+    let titles = TitleMatches::new(&message.query).filter(|_| asked.iter().all(by_relevance));
+    let titles = titles.map(Arc::new);
+    let mut answers = rank_sources(&asked, &message, titles.as_ref(), total, &deadline).await;
     if refresh_statistics(&mut asked, &answers) && asked.len() > 1 {
-        answers = rank_sources(&asked, &message, total, &deadline).await;
+        answers = rank_sources(&asked, &message, titles.as_ref(), total, &deadline).await;
     }
     let without_tags = find_without_tags(&asked, &answers, &deadline).await;
     answers.extend(failed.into_iter().map(Err));
-    MergedResults { without_tags, ..merge_rankings(answers, message.order, message.take) }
+    let mut merged = merge_rankings(answers, message.order, depth(message.take, titles.as_ref()));
+    if let Some(titles) = titles {
+        let compare = |one: &_, other: &_| compare_matches(Order::Relevance, one, other);
+        titles.raise_scores(&mut merged.ranked, compare);
+    }
+    merged.ranked.truncate(message.take);
+    MergedResults { without_tags, ..merged }
+}
+
+/// Returns the number of matches to rank, of which the first `take` are returned.
+fn depth(take: usize, titles: Option<&Arc<TitleMatches>>) -> usize {
+    if titles.is_some() { take.max(TitleMatches::CANDIDATES) } else { take }
 }
 
 /// Returns the sources in which a filter by tags found nothing because no item has any.
@@ -232,8 +247,9 @@ async fn fetch_statistics(
 ) -> (Vec<SourceQuery>, Vec<SourceFailure>) {
     let answers = asked.into_iter().map(|mut asked| async move {
         if asked.cached_statistics.is_none() {
-            let (_, ranking) =
-                asked.rank_matches(message, 0, CorpusStatistics::default(), None, deadline).await?;
+            let (_, ranking) = asked
+                .rank_matches(message, 0, CorpusStatistics::default(), (None, None), deadline)
+                .await?;
             asked.cached_statistics = Some(ranking.statistics);
         }
         Ok::<_, SourceFailure>(asked)
@@ -251,18 +267,21 @@ async fn fetch_statistics(
 async fn rank_sources(
     asked: &[SourceQuery],
     message: &RankAll,
+    titles: Option<&Arc<TitleMatches>>,
     total: usize,
     deadline: &Deadline,
 ) -> Vec<Result<(SourceName, Ranking), SourceFailure>> {
+    let take = depth(message.take, titles);
     let same_order = asked.iter().all(|asked| asked.selection.order.is_none());
-    let threshold = same_order.then(|| Arc::new(ScoreThreshold::new(message.take)));
+    let threshold = same_order.then(|| Arc::new(ScoreThreshold::new(take)));
     let ranked = asked.iter().enumerate().map(|(index, one)| {
         let mut others = CorpusStatistics::default();
         let known = asked.iter().enumerate().filter(|(other, _)| *other != index);
         known
             .filter_map(|(_, other)| other.cached_statistics.as_ref())
             .for_each(|known| others += known);
-        let answer = one.rank_matches(message, message.take, others, threshold.clone(), deadline);
+        let shared = (threshold.clone(), titles.cloned());
+        let answer = one.rank_matches(message, take, others, shared, deadline);
         async move {
             let answer = answer.await;
             match &answer {
@@ -297,7 +316,7 @@ impl SourceQuery {
         message: &RankAll,
         take: usize,
         others: CorpusStatistics,
-        threshold: Option<Arc<ScoreThreshold>>,
+        (threshold, titles): (Option<Arc<ScoreThreshold>>, Option<Arc<TitleMatches>>),
         deadline: &Deadline,
     ) -> impl Future<Output = Result<(SourceName, Ranking), SourceFailure>> + use<> {
         let request = RankRequest {
@@ -307,6 +326,7 @@ impl SourceQuery {
             limit: take,
             other_statistics: others,
             threshold,
+            titles,
         };
         let source = self.source.clone();
         within_deadline(self.selection.clone(), deadline.clone(), async move |deadline| {

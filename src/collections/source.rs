@@ -4,6 +4,8 @@
 //! Identifiers are those of documents and chunks; URIs also contain the name of the collection. The
 //! source is read-only, because documents are changed where they come from.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 use vademecum_collections::{
     ChunkId, FULL_TEXT_TABLE, Passage, Scope, StoredDocument, document_uri,
@@ -158,10 +160,16 @@ impl Source for CollectionSource {
         request: &RankRequest,
     ) -> Result<Ranking, SourceError> {
         let scope = self.filtered_scope(&request.filters);
-        let mut ranking = self.opened.collection.rank_matches(reader, request, &scope)?;
+        let titles = request.titles.as_ref().map(|titles| Arc::new(titles.without_titles()));
+        let inner = RankRequest { titles: titles.clone(), ..request.clone() };
+        let mut ranking = self.opened.collection.rank_matches(reader, &inner, &scope)?;
         for ranked in &mut ranking.ranked {
             // URIs inside a collection lack its name: `/<document>`.
+            let inside = ranked.uri.clone();
             ranked.uri.id.insert_str(0, &self.opened.record.name);
+            if let (Some(all), Some(titles)) = (&request.titles, &titles) {
+                all.copy_from(titles, &inside, &ranked.uri);
+            }
         }
         Ok(ranking)
     }

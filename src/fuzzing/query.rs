@@ -56,6 +56,7 @@ fn search_source(
         limit: MAX_HITS,
         other_statistics: CorpusStatistics::default(),
         threshold: None,
+        titles: None,
     };
     store.read(Deadline::after(SEARCH_TIMEOUT), |reader| {
         let ranking = source.rank_matches(reader, &request)?;

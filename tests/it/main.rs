@@ -99,6 +99,7 @@ mod streams;
 mod table_collections;
 mod table_rows;
 mod third_party_exports;
+mod titles;
 mod tldw;
 mod tool_availability;
 mod tools;

@@ -324,6 +324,7 @@ mod tests {
             tags: tags.clone(),
             created_at: when,
             modified_at: when,
+            ..NoteDraft::default()
         };
         let media = MediaDraft {
             title: "null".to_owned(),

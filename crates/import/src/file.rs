@@ -7,11 +7,12 @@ use std::{
     time::Duration,
 };
 
-use vademecum_kit::model::Timestamp;
+use vademecum_kit::model::{NoteDraft, Timestamp};
 
 use super::{
     ImportError,
     encoding::decode_text,
+    keywords::distinct_keywords,
     open_file::{MAX_FILE_BYTES, OpenFile},
 };
 
@@ -91,6 +92,18 @@ impl SourceFile {
     pub(super) fn file_stem(&self) -> String {
         let stem = self.path.file_stem().unwrap_or(self.path.as_os_str());
         stem.to_string_lossy().into_owned()
+    }
+
+    /// Adds to a note the name of the file and `aliases`, unless they are its title, and the folders
+    /// between the one that the user named and the file.
+    pub(super) fn name_note(&self, note: NoteDraft, aliases: Vec<String>) -> NoteDraft {
+        let names = [self.file_stem()].into_iter().chain(aliases);
+        let is_new = |name: &String| !name.trim().is_empty() && *name != note.title;
+        let names = distinct_keywords(names.filter(is_new));
+        let below = |root: &PathBuf| self.path.parent()?.strip_prefix(root).ok();
+        let folders = self.root.as_ref().and_then(below).into_iter().flat_map(Path::components);
+        let folders = folders.map(|it| it.as_os_str().to_string_lossy().into_owned()).collect();
+        NoteDraft { names, folders, ..note }
     }
 
     /// Returns a file that exists in memory only.

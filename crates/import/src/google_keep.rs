@@ -149,6 +149,7 @@ impl ParsedFile {
             created_at: note.created_timestamp_usec.and_then(from_unix_micros),
             modified_at: note.user_edited_timestamp_usec.and_then(from_unix_micros),
             content,
+            ..NoteDraft::default()
         };
         let edited = draft.modified_at.map(|it| it.to_string()).unwrap_or_default();
         let tags = draft.tags.join("\n");

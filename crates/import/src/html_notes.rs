@@ -4,12 +4,12 @@
 use vademecum_kit::model::{Draft, DraftBody, NoteDraft, SourceName};
 
 use super::{
-    Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile, digest::digest,
-    keywords::distinct_keywords, media::html, title::clean_title,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile,
+    keywords::distinct_keywords, media::html, notes::digest_note, title::clean_title,
 };
 
 /// Version of the importer; increment when the same page produces a different note.
-const VERSION: &str = "html-notes/1";
+const VERSION: &str = "html-notes/2";
 
 /// Importer of web pages as notes.
 #[derive(Debug)]
@@ -40,10 +40,11 @@ impl Importer for HtmlNoteImporter {
             title: clean_title(&page.title).unwrap_or_else(|| file.file_stem()),
             content: page.content,
             tags: distinct_keywords(page.tags),
-            created_at: None,
             modified_at: page.modified_at,
+            ..NoteDraft::default()
         };
-        let digest = digest(VERSION, [file.bytes.as_slice()]);
+        let note = file.name_note(note, Vec::new());
+        let digest = digest_note(VERSION, file, &note);
         Ok(Draft { origin: file.origin(), digest, id: None, body: DraftBody::Note(note) }.into())
     }
 }

@@ -9,14 +9,14 @@ use vademecum_kit::model::{Draft, DraftBody, NoteDraft, SourceName};
 
 use super::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile, datetime,
-    digest::digest,
     keywords::{distinct_keywords, inline_tags},
     markdown::{MarkdownDocument, lines_outside_code, unwrap_wiki_link},
+    notes::digest_note,
     title::clean_title,
 };
 
 /// Version of the importer; increment when the same file produces a different note.
-const VERSION: &str = "logseq/1";
+const VERSION: &str = "logseq/2";
 
 /// Importer of Logseq pages.
 #[derive(Debug)]
@@ -53,10 +53,11 @@ impl Importer for LogseqImporter {
                 datetime::parse_text(&properties.created.or_else(|| page_name(&file.path))?)
             }),
             modified_at: front.modified.or(file.modified),
+            ..NoteDraft::default()
         };
-        // The title may depend on the file name only.
-        let parts = [file.bytes.as_slice(), note.title.as_bytes()];
-        let digest = digest(VERSION, parts);
+        let aliases = front.aliases.into_iter().chain(properties.aliases).collect();
+        let note = file.name_note(note, aliases);
+        let digest = digest_note(VERSION, file, &note);
         Ok(Draft { origin: file.origin(), digest, id: None, body: DraftBody::Note(note) }.into())
     }
 }
@@ -110,6 +111,7 @@ fn percent_decode(name: &str) -> String {
 #[derive(Debug, Default)]
 struct PageProperties {
     title: Option<String>,
+    aliases: Vec<String>,
     tags: Vec<String>,
     created: Option<String>,
 }
@@ -126,6 +128,7 @@ impl PageProperties {
             let value = value.trim();
             match name.to_lowercase().as_str() {
                 "title" => found.title = Some(unwrap_wiki_link(value).to_owned()),
+                "alias" | "aliases" => found.aliases.extend(split_tags(value)),
                 "tags" | "tag" | "keywords" => found.tags.extend(split_tags(value)),
                 "created" | "created-at" | "date" => {
                     found.created = Some(unwrap_wiki_link(value).to_owned());

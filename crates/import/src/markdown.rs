@@ -26,6 +26,8 @@ pub(super) struct MarkdownDocument<'a> {
 pub(super) struct FrontMatter {
     /// Title.
     pub title: Option<String>,
+    /// Other names of the note.
+    pub aliases: Vec<String>,
     /// Keywords, without `#`.
     pub tags: Vec<String>,
     /// Creation time.
@@ -187,6 +189,7 @@ impl From<FrontMatterFields> for FrontMatter {
             under(&["author", "authors"]).map(|text| unwrap_wiki_link(text)).collect();
         Self {
             title: under(&["title"]).next().cloned(),
+            aliases: under(&["aliases", "alias"]).cloned().collect(),
             tags: ["tags", "tag", "keywords"]
                 .into_iter()
                 .filter_map(|key| fields.get(key))

@@ -15,7 +15,7 @@ use super::{
 };
 
 /// Version of the importer; increment when the same file produces a different note.
-const VERSION: &str = "notes/2";
+const VERSION: &str = "notes/3";
 
 /// Folders of note programs that do not contain notes.
 const IGNORED_FOLDERS: [&str; 3] = [".obsidian", ".git", ".trash"];
@@ -57,7 +57,7 @@ impl Importer for NoteImporter {
         };
         let draft = Draft {
             origin: file.origin(),
-            digest: digest(VERSION, [file.bytes.as_slice()]),
+            digest: digest_note(VERSION, file, &note),
             id: None,
             body: DraftBody::Note(note),
         };
@@ -66,13 +66,22 @@ impl Importer for NoteImporter {
 }
 
 fn plain_text_note(file: &SourceFile, text: &str) -> NoteDraft {
-    NoteDraft {
+    let note = NoteDraft {
         title: file.file_stem(),
         content: text.to_owned(),
-        tags: Vec::new(),
         created_at: date_from_name(file),
         modified_at: file.modified,
-    }
+        ..NoteDraft::default()
+    };
+    file.name_note(note, Vec::new())
+}
+
+/// Returns the digest of a note, which its file and the names of the file determine.
+pub(super) fn digest_note(version: &str, file: &SourceFile, note: &NoteDraft) -> String {
+    let (names, folders) = (note.names.join("\n"), note.folders.join("\n"));
+    let parts =
+        [file.bytes.as_slice(), note.title.as_bytes(), names.as_bytes(), folders.as_bytes()];
+    digest(version, parts)
 }
 
 /// Returns the date with which the file name begins, as in daily notes and blog posts.
@@ -101,7 +110,9 @@ fn markdown_note(file: &SourceFile, text: &str) -> (NoteDraft, Vec<Problem>) {
         tags: distinct_keywords(properties.tags.into_iter().chain(inline)),
         created_at: properties.created.or_else(|| date_from_name(file)),
         modified_at: properties.modified.or(file.modified),
+        ..NoteDraft::default()
     };
+    let note = file.name_note(note, properties.aliases);
     (note, problems.into_iter().collect())
 }
 
@@ -153,6 +164,18 @@ mod tests {
             "---\naliases: [Loaf, Brown bread]\n---\nSee [[Flour|the flour]] ![[loaf.png]]\n";
         let note = read_note("/vault/Bread.md", text);
         assert_eq!((note.title.as_str(), note.content.as_str()), ("Bread", text));
+        assert_eq!(note.names, ["Loaf", "Brown bread"]);
+    }
+
+    #[test]
+    fn note_has_file_name_and_folders() {
+        let mut file = SourceFile::in_memory("/home/vault/Work/Plans/2026 plan.md", "# Budget");
+        file.root = Some("/home/vault".into());
+        let DraftBody::Note(note) = NoteImporter.parse(&file).unwrap().drafts.remove(0).body else {
+            panic!("not a note")
+        };
+        assert_eq!((note.title.as_str(), note.names), ("Budget", vec!["2026 plan".to_owned()]));
+        assert_eq!(note.folders, ["Work", "Plans"]);
     }
 
     #[test]

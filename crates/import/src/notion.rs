@@ -105,6 +105,7 @@ impl ParsedFile {
             tags: distinct_keywords(properties.tags.into_iter().chain(inline_tags(text))),
             created_at: properties.created,
             modified_at: properties.edited.or(modified),
+            ..NoteDraft::default()
         };
         let origin = format!("notion:{number}");
         let digest = digest(VERSION, [draft.title.as_bytes(), text.as_bytes()]);

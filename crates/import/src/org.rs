@@ -4,12 +4,12 @@
 use vademecum_kit::model::{Draft, DraftBody, NoteDraft, SourceName, Timestamp};
 
 use super::{
-    Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile, datetime, digest::digest,
-    keywords::distinct_keywords, logseq::page_name, title::clean_title,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile, datetime,
+    keywords::distinct_keywords, logseq::page_name, notes::digest_note, title::clean_title,
 };
 
 /// Version of the importer; increment when the same file produces a different note.
-const VERSION: &str = "org/1";
+const VERSION: &str = "org/2";
 
 /// Task states that may precede a headline; not part of its title.
 const TODO_KEYWORDS: [&str; 8] =
@@ -44,8 +44,10 @@ impl Importer for OrgImporter {
             tags: distinct_keywords(outline.tags),
             created_at: outline.created,
             modified_at: outline.modified.or(file.modified),
+            ..NoteDraft::default()
         };
-        let digest = digest(VERSION, [file.bytes.as_slice()]);
+        let note = file.name_note(note, Vec::new());
+        let digest = digest_note(VERSION, file, &note);
         Ok(Draft { origin: file.origin(), digest, id: None, body: DraftBody::Note(note) }.into())
     }
 }

@@ -60,8 +60,7 @@ pub(crate) fn load_item(reader: &Reader<'_>, get: &GetRequest) -> Result<Item, S
     let character = find_character(reader, id)?.ok_or_else(missing)?;
     let meta = character_hit(&character);
     if get.retrieval.mode == RetrievalMode::Full {
-        let content = character_json(&character);
-        return Ok(Item { meta, content, attachments: None, range: None });
+        return Ok(Item::from_object(meta, character_json(&character)));
     }
     let passage =
         read_field_passage(searchable_fields(&character), &get.retrieval, &get.recent_queries)?;

@@ -1,10 +1,10 @@
 -- Identifiers and last modification of the match :key as a message. For even keys it is the opening
 -- message.
-SELECT conversation_id, id AS message_id, last_modified
+SELECT conversation_id, id AS message_id, last_modified, NULL AS titles
 FROM messages
 WHERE :key % 2 = 1 AND row = :key / 2
 UNION ALL
-SELECT conversation_id, id AS message_id, last_modified
+SELECT conversation_id, id AS message_id, last_modified, NULL AS titles
 FROM messages
 WHERE row = (
     SELECT opening.row

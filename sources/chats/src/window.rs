@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vademecum_kit::{
     location::{missing_place, numbered},
     model::{GetRequest, Hit, Item, PageRequest, Range, Retrieval, RetrievalMode},
-    search::{FtsQuery, Highlighter, TextMatches, make_snippet},
+    search::{FtsQuery, Highlighter, TextMatches, detect_language, make_snippet},
     source::SourceError,
     store::{Reader, StoreError},
 };
@@ -209,6 +209,7 @@ fn load_snippet(
         content: text.into(),
         attachments: None,
         range: Some(Range::new(anchor, anchor + 1, total)),
+        language: detect_language(&message.content),
     })
 }
 
@@ -267,12 +268,8 @@ fn load_window(
         let message = conversation.forked_from.as_deref();
         fields.insert("forked_from_message_id".to_owned(), message.into());
     }
-    Ok(Item {
-        meta: conversation_hit(conversation),
-        content,
-        attachments: None,
-        range: Some(Range::new(window.start, end, total)),
-    })
+    let range = Some(Range::new(window.start, end, total));
+    Ok(Item { range, ..Item::from_object(conversation_hit(conversation), content) })
 }
 
 /// Builds the JSON of one message from an offset. A message beyond the limit is cut; `next_offset`

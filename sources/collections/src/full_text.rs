@@ -48,7 +48,7 @@ impl Collection {
             filter: filtered.then(|| scope_filter(&parameters)),
             hidden: &hidden,
             identify_sql: sql!("identify"),
-            read_uri: &uri,
+            read_uri: &|row| request.compare_titles(row, uri(row)?),
         };
         Ok(rank_table(reader, request, &plan)?)
     }

@@ -8,7 +8,8 @@ use std::{fmt::Display, sync::Arc};
 use crate::{
     model::{ItemId, Loc, Retrieval, RetrievalMode, SourceName},
     search::{
-        ChunkSizes, ChunkSpan, FtsQuery, ItemFields, Passage, read_passage, split_into_chunks,
+        ChunkSizes, ChunkSpan, FtsQuery, ItemFields, Passage, detect_language, read_passage,
+        split_into_chunks,
     },
     source::SourceError,
 };
@@ -25,7 +26,8 @@ pub fn read_located_passage(
 ) -> Result<Passage, SourceError> {
     let loc = resolve_loc(text, stored, retrieval)?;
     let retrieval = Retrieval { loc, ..retrieval.clone() };
-    Ok(read_passage(text, stored, &retrieval, about))
+    let passage = read_passage(text, stored, &retrieval, about);
+    Ok(Passage { language: detect_language(text), ..passage })
 }
 
 /// Reads a passage of the field that the location names, or of all fields joined, each with its

@@ -99,7 +99,7 @@ pub trait Source: Debug + Send + Sync + 'static {
             }),
             hidden: &hidden,
             identify_sql: self.identify_sql(&ask.filters),
-            read_uri: &|row| self.read_uri(row),
+            read_uri: &|row| ask.compare_titles(row, self.read_uri(row)?),
         };
         Ok(search::rank_table(reader, ask, &plan)?)
     }

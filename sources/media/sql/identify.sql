@@ -1,4 +1,4 @@
 -- Identifier and last modification of the matching document :key.
-SELECT id, last_modified
+SELECT id, last_modified, title AS titles
 FROM Media
 WHERE id = :key;

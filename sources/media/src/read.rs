@@ -99,7 +99,7 @@ fn load_transcript(reader: &Reader<'_>, document: Document) -> Result<Item, Sour
     if let (Some(model), Value::Object(fields)) = (stored.model, &mut spoken) {
         fields.entry("model").or_insert(Value::String(model));
     }
-    Ok(Item { meta: document_hit(document), content: spoken, attachments: None, range: None })
+    Ok(Item::from_object(document_hit(document), spoken))
 }
 
 /// Loads one document as a draft, with its newest transcript.

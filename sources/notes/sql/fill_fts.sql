@@ -1,5 +1,5 @@
 -- Indexes all notes in an empty full-text table.
-INSERT INTO note_fts (rowid, title, content, keywords)
+INSERT INTO note_fts (rowid, title, content, keywords, names, folders)
 SELECT
     row, title, content,
     (
@@ -7,7 +7,8 @@ SELECT
         FROM note_keywords
         JOIN keywords ON keywords.id = note_keywords.keyword_id
         WHERE note_keywords.note_id = notes.id AND keywords.deleted = 0
-    )
+    ),
+    names, folders
 FROM notes
 WHERE deleted = 0
 ORDER BY row;

@@ -1,4 +1,4 @@
--- Identifier and last modification of the matching note :key.
-SELECT id, last_modified
+-- Identifier, last modification and names of the matching note :key.
+SELECT id, last_modified, title || char(10) || names AS titles
 FROM notes
 WHERE row = :key;

@@ -1,3 +1,3 @@
 -- Inserts a note.
-INSERT INTO notes (id, title, content, created_at, last_modified)
-VALUES (:id, :title, :content, :created_at, :last_modified);
+INSERT INTO notes (id, title, content, names, folders, created_at, last_modified)
+VALUES (:id, :title, :content, :names, :folders, :created_at, :last_modified);

@@ -1,6 +1,6 @@
 -- Reads one note by row or by id, with its keywords as a JSON list.
 SELECT
-    row, id, title, content, created_at, last_modified, version,
+    row, id, title, content, names, folders, created_at, last_modified, version,
     (
         SELECT json_group_array(keyword)
         FROM (

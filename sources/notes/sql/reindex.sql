@@ -1,5 +1,5 @@
 -- Indexes the note :row from its stored columns.
-INSERT OR REPLACE INTO note_fts (rowid, title, content, keywords)
+INSERT OR REPLACE INTO note_fts (rowid, title, content, keywords, names, folders)
 SELECT
     row, title, content,
     (
@@ -7,6 +7,7 @@ SELECT
         FROM note_keywords
         JOIN keywords ON keywords.id = note_keywords.keyword_id
         WHERE note_keywords.note_id = notes.id AND keywords.deleted = 0
-    )
+    ),
+    names, folders
 FROM notes
 WHERE row = :row;

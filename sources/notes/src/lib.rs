@@ -31,6 +31,8 @@ const FULL_TEXT_TABLE: FtsTable = fts_table!(
         FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
         FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
+        FtsColumn { name: "names", field: Field::Title, weight: 1.0 },
+        FtsColumn { name: "folders", field: Field::Folder, weight: 0.5 },
     ]
 );
 
@@ -125,8 +127,8 @@ mod tests {
                 title: title.to_owned(),
                 content: content.to_owned(),
                 tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
-                created_at: None,
                 modified_at: Some(Timestamp::parse(day).unwrap()),
+                ..NoteDraft::default()
             }),
         }
     }

@@ -17,6 +17,8 @@ struct Note {
     id: String,
     title: String,
     content: String,
+    names: Vec<String>,
+    folders: Vec<String>,
     created_at: Option<Timestamp>,
     last_modified: Option<Timestamp>,
     version: i64,
@@ -39,7 +41,9 @@ fn match_hit(finder: &Highlighter<'_>, note: Note) -> Hit {
     let body = strip_front_matter(content);
     let front = content.get(..content.len() - body.len()).unwrap_or_default();
     let in_body = finder.find_matches(body);
-    let matched = finder.matched_words(&in_body, &[&note.title, front, &note.tags.join(" ")]);
+    let other_names = [note.names.as_slice(), &note.folders].concat().join("\n");
+    let matched =
+        finder.matched_words(&in_body, &[&note.title, front, &note.tags.join(" "), &other_names]);
     // The front matter is used only if the body has no match.
     let in_front =
         if in_body.densest.is_none() { finder.find_matches(front).densest } else { None };
@@ -78,6 +82,8 @@ pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceE
     let draft = NoteDraft {
         title: note.title,
         content: note.content,
+        names: note.names,
+        folders: note.folders,
         tags: note.tags,
         created_at: note.created_at,
         modified_at: note.last_modified,
@@ -95,10 +101,14 @@ fn find_note(
 
 fn note_from_row(row: &Row<'_>) -> rusqlite::Result<Note> {
     let tags: String = row.get("tags")?;
+    let lines =
+        |column| row.get(column).map(|text: String| text.lines().map(str::to_owned).collect());
     Ok(Note {
         id: row.get("id")?,
         title: row.get("title")?,
         content: row.get("content")?,
+        names: lines("names")?,
+        folders: lines("folders")?,
         created_at: row.get("created_at")?,
         last_modified: row.get("last_modified")?,
         version: row.get("version")?,

@@ -42,6 +42,8 @@ pub(crate) fn insert_note(
             ":id": id,
             ":title": note.title,
             ":content": note.content,
+            ":names": note.names.join("\n"),
+            ":folders": note.folders.join("\n"),
             ":created_at": note.created_at.unwrap_or(modified),
             ":last_modified": modified,
         },
@@ -60,6 +62,8 @@ fn update_note(
             ":id": id,
             ":title": note.title,
             ":content": note.content,
+            ":names": note.names.join("\n"),
+            ":folders": note.folders.join("\n"),
             ":last_modified": note.modified_at.unwrap_or(now),
         },
         |row| row.get("row"),
@@ -85,6 +89,8 @@ pub(crate) fn replace_keywords_and_index(
             ":title": note.title,
             ":content": note.content,
             ":keywords": note.tags.join(" "),
+            ":names": note.names.join("\n"),
+            ":folders": note.folders.join("\n"),
         },
     )?;
     Ok(())

@@ -60,8 +60,7 @@ pub(crate) fn load_item(reader: &Reader<'_>, get: &GetRequest) -> Result<Item, S
     let prompt = prompt.ok_or_else(|| SourceError::not_found("prompt", &get.id))?;
     let meta = prompt_hit(&prompt);
     if get.retrieval.mode == RetrievalMode::Full {
-        let content = prompt_json(&prompt);
-        return Ok(Item { meta, content, attachments: None, range: None });
+        return Ok(Item::from_object(meta, prompt_json(&prompt)));
     }
     let passage =
         read_field_passage(searchable_fields(&prompt), &get.retrieval, &get.recent_queries)?;

@@ -18,6 +18,7 @@ pub(crate) fn read_note(connection: &Connection, id: &str) -> rusqlite::Result<O
             tags: cell::text_list(row, "keywords")?,
             created_at: cell::datetime(row, "created_at")?,
             modified_at: cell::datetime(row, "last_modified")?,
+            ..NoteDraft::default()
         })
     });
     Ok(note.optional()?.map(DraftBody::Note))

@@ -68,6 +68,12 @@ pub struct NoteDraft {
     pub title: String,
     /// Text, including front matter.
     pub content: String,
+    /// Other names: the file name without extension and aliases.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// Names of the folders in which the file is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<String>,
     /// Keywords.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,

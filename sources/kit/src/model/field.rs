@@ -9,6 +9,8 @@ pub enum Field {
     Text,
     /// Keywords and tags.
     Tags,
+    /// Folders of a note.
+    Folder,
     /// Author or creator.
     Author,
     /// Description of a character or prompt.
@@ -37,7 +39,7 @@ pub enum Field {
 
 impl Field {
     /// Field names accepted in queries.
-    const QUERY_NAMES: [(&str, Self); 24] = [
+    const QUERY_NAMES: [(&str, Self); 25] = [
         ("title", Self::Title),
         ("name", Self::Title),
         ("text", Self::Text),
@@ -47,6 +49,7 @@ impl Field {
         ("tags", Self::Tags),
         ("keyword", Self::Tags),
         ("keywords", Self::Tags),
+        ("folder", Self::Folder),
         ("author", Self::Author),
         ("creator", Self::Author),
         ("description", Self::Description),

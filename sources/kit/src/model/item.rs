@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Hit, ItemId, Retrieval, RetrievalMode};
-use crate::search::{FtsQuery, Passage};
+use crate::search::{FtsQuery, Passage, detect_language};
 
 /// A request to load one item.
 #[derive(Clone, Debug)]
@@ -46,6 +46,11 @@ pub struct Item {
     /// Position of `content` in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<Range>,
+    /// Language of the whole text (ISO 639-1), if its stop words tell it. It is not listed in the
+    /// schema of results, to keep the list of tools short.
+    #[schemars(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<&'static str>,
 }
 
 impl Item {
@@ -57,7 +62,30 @@ impl Item {
             content: passage.text.into(),
             attachments: None,
             range: Some(passage.range),
+            language: passage.language,
         }
+    }
+
+    /// Creates an item from an object with its fields. The texts of all fields tell the language.
+    pub fn from_object(meta: Hit, content: serde_json::Value) -> Self {
+        let mut text = String::new();
+        append_texts(&content, &mut text);
+        let language = detect_language(&text);
+        Self { meta, content, attachments: None, range: None, language }
+    }
+}
+
+/// Appends all texts in a JSON value that are more than an identifier or a date, each on a line of
+/// its own.
+fn append_texts(value: &serde_json::Value, text: &mut String) {
+    match value {
+        serde_json::Value::String(value) if value.contains(' ') => {
+            text.push_str(value);
+            text.push('\n');
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|it| append_texts(it, text)),
+        serde_json::Value::Object(fields) => fields.values().for_each(|it| append_texts(it, text)),
+        _ => {}
     }
 }
 

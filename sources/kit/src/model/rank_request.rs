@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Instant};
 
-use rusqlite::ToSql;
+use rusqlite::{Row, ToSql};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CancelFlag, CorpusStatistics, ScoreThreshold, Timestamp, Uri};
-use crate::search::FtsQuery;
+use crate::search::{FtsQuery, TitleMatches};
 
 /// A request to rank a source's items.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +25,20 @@ pub struct RankRequest {
     pub other_statistics: CorpusStatistics,
     /// Shared score threshold; matches below it may be omitted. Used for relevance order only.
     pub threshold: Option<Arc<ScoreThreshold>>,
+    /// Shared comparison of titles with the query, if titles raise scores.
+    pub titles: Option<Arc<TitleMatches>>,
+}
+
+impl RankRequest {
+    /// Compares the column `titles` of an identified match with the query. Returns the URI.
+    pub fn compare_titles(&self, row: &Row<'_>, uri: Uri) -> rusqlite::Result<Uri> {
+        if let Some(titles) = &self.titles
+            && let Some(all) = row.get::<_, Option<String>>("titles")?
+        {
+            titles.compare(&uri, &all);
+        }
+        Ok(uri)
+    }
 }
 
 /// The order of search results.

@@ -14,6 +14,8 @@ pub struct Passage {
     pub range: Range,
     /// Index of the anchor chunk, if the text was read by chunks.
     pub chunk: Option<usize>,
+    /// Language of the whole text (ISO 639-1), if it is known.
+    pub language: Option<&'static str>,
 }
 
 /// Position of a chunk in its text, in characters.
@@ -69,6 +71,7 @@ fn read_full(text: &str, retrieval: &Retrieval) -> Passage {
         text: slice_chars(text, start..end),
         range: Range::new(start, end, total),
         chunk: None,
+        language: None,
     }
 }
 
@@ -86,7 +89,7 @@ fn read_snippet(
     let start = chars_before(text, piece.source_range.start);
     let end = start + text.get(piece.source_range).unwrap_or_default().chars().count();
     let range = Range::new(start, end, text.chars().count());
-    Passage { text: piece.text, range, chunk: None }
+    Passage { text: piece.text, range, chunk: None, language: None }
 }
 
 fn read_chunks(
@@ -133,6 +136,7 @@ fn read_chunks(
         text: slice_chars(text, range.clone()),
         range: Range::new(range.start, range.end, total),
         chunk: spans.get(anchor).map(|span| span.index),
+        language: None,
     }
 }
 
