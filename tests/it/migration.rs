@@ -219,3 +219,42 @@ fn updated_index_finds_all_spellings() {
         assert!(found(query), "{query}");
     }
 }
+
+/// The migrations from version 5 to 7, with a note and a chat indexed as version 7 did.
+const VERSION_7_SQL: [&str; 3] = [
+    include_str!("../../schemas/sqlite/chacha/0006_portable_view.sql"),
+    include_str!("../../schemas/sqlite/chacha/0007_fts_versions.sql"),
+    r#"
+    PRAGMA user_version = 7;
+    INSERT INTO notes (row, id, title, content, created_at, last_modified)
+    VALUES (
+        1, 'n', 'Note', 'An e-mail.', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z'
+    );
+    INSERT INTO note_fts (rowid, title, content) VALUES (1, 'Note', 'An e mail');
+    INSERT INTO conversations (row, id, root_id, title, created_at, last_modified)
+    VALUES (
+        1, 'c', 'c', 'The U.S.A. today', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z'
+    );
+    INSERT INTO chat_fts (rowid, title) VALUES (2, 'The U S A today');
+    UPDATE fts_versions SET version = 2;
+    "#,
+];
+
+#[test]
+fn earlier_library_is_found_in_all_spellings() {
+    let statements = [&VERSION_4_SQL[..], &VERSION_5_SQL, &VERSION_7_SQL].concat();
+    let (library, _) = library_with_chacha(&statements);
+    let server = library.serve();
+    let client = server.client();
+    let deadline = Instant::now() + Duration::from_mins(1);
+    for (query, uri) in [("email", "notes://n"), ("usa", "chats://c")] {
+        loop {
+            let found = client.call_tool("knowledge.search", &json!({ "query": query }));
+            if found["results"][0]["uri"] == uri {
+                break;
+            }
+            assert!(Instant::now() < deadline, "{found}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+}

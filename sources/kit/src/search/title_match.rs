@@ -72,6 +72,10 @@ impl TitleMatches {
         if title.concat() == self.words.concat() {
             return EXACT_BONUS;
         }
+        // Many titles have a single word and others.
+        if self.words.len() < 2 {
+            return 0.0;
+        }
         let mut rest = title.iter();
         let is_in_order = self
             .words
@@ -149,7 +153,8 @@ mod tests {
         assert_eq!(bonus("advanced query", "Advanced queries"), 0.5);
         assert_eq!(bonus("rye bread", "My rye bread, twice"), 0.25);
         assert_eq!(bonus("rye bread", "Bread of rye"), 0.0);
-        assert_eq!(bonus("bread", "Bread and butter pudding"), 0.0);
+        assert_eq!(bonus("rye bread", "Rye bread and butter pudding"), 0.0);
+        assert_eq!(bonus("bread", "Rye bread"), 0.0);
         assert_eq!(bonus("rye bread", "Rye"), 0.0);
     }
 
@@ -161,8 +166,8 @@ mod tests {
             score,
             last_modified: None,
         };
-        let titles = TitleMatches::new(&FtsQuery::parse("bread")).unwrap();
-        for (id, title) in [("a", "Flour"), ("b", "Rye bread"), ("c", "Bread")] {
+        let titles = TitleMatches::new(&FtsQuery::parse("rye bread")).unwrap();
+        for (id, title) in [("a", "Flour"), ("b", "My rye bread"), ("c", "Rye bread")] {
             titles.compare(&Uri::item(SourceName::Notes, id), title);
         }
         let mut ranked = [match_("a", 1.0), match_("b", 0.8), match_("c", 0.2)];
