@@ -270,7 +270,7 @@ fn read_only_error() -> SourceError {
 
 #[cfg(test)]
 mod tests {
-    use std::{path::Path, sync::Arc, time::Duration};
+    use std::{path::Path, time::Duration};
 
     use vademecum_collections::{Access, Collection, Document, NewChunk, NewSource};
     use vademecum_kit::{

@@ -487,7 +487,7 @@ fn item_shows_language_of_its_text() {
         ("Unknown", "Zzyzx 1234.".to_owned()),
     ];
     let library = Library::with_notes(notes);
-    library.import_file("prompts", "prompt.md", &format!("# Prompt\n{german}"));
+    library.import_file("prompts", "prompt.md", format!("# Prompt\n{german}"));
     let server = library.serve();
     let client = server.client();
     let language = |source: &str, query: &str, mode: &str| {

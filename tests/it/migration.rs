@@ -224,7 +224,7 @@ fn updated_index_finds_all_spellings() {
 const VERSION_7_SQL: [&str; 3] = [
     include_str!("../../schemas/sqlite/chacha/0006_portable_view.sql"),
     include_str!("../../schemas/sqlite/chacha/0007_fts_versions.sql"),
-    r#"
+    r"
     PRAGMA user_version = 7;
     INSERT INTO notes (row, id, title, content, created_at, last_modified)
     VALUES (
@@ -237,7 +237,7 @@ const VERSION_7_SQL: [&str; 3] = [
     );
     INSERT INTO chat_fts (rowid, title) VALUES (2, 'The U S A today');
     UPDATE fts_versions SET version = 2;
-    "#,
+    ",
 ];
 
 #[test]

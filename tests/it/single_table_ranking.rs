@@ -158,7 +158,10 @@ impl RandomLibrary {
             ("question", question_query),
         ];
         for (kind, query) in kinds {
-            let queries = (0..QUERIES_PER_TYPE).map(|_| query(rng, &self.texts));
+            // Titles that are the query come first, which the reference does not do.
+            let queries = std::iter::repeat_with(|| query(rng, &self.texts))
+                .filter(|query| !one.has_title(query))
+                .take(QUERIES_PER_TYPE);
             let differ: Vec<String> = queries
                 .zip(servers.iter().cycle())
                 .filter(|(query, server)| !matches_reference(&top_uris(server, query), &one, query))
@@ -181,6 +184,7 @@ struct ReferenceTable {
 
 struct ReferenceItem {
     uri: String,
+    title: Vec<String>,
     /// Words by their stem, each with the weight of its column.
     words: HashMap<String, Vec<(String, f64)>>,
     /// Number of words.
@@ -197,7 +201,7 @@ impl ReferenceItem {
                 length += 1.0;
             }
         }
-        Self { uri, words: by_stem, length }
+        Self { uri, title: words(title), words: by_stem, length }
     }
 
     /// Returns the weighted frequency of the forms of a word.
@@ -209,6 +213,16 @@ impl ReferenceItem {
 }
 
 impl ReferenceTable {
+    /// Returns whether any title has the words of the query in this order.
+    fn has_title(&self, query: &str) -> bool {
+        let query = words(query);
+        let is_in = |title: &[String]| {
+            let mut rest = title.iter();
+            query.iter().all(|word| rest.any(|other| stem(other) == stem(word)))
+        };
+        self.items.iter().any(|item| item.title == query || (query.len() > 1 && is_in(&item.title)))
+    }
+
     /// Returns the URI and score of every match, best first.
     fn rank(&self, query: &str) -> Vec<(String, f64)> {
         let rows = to_f64(self.items.len());

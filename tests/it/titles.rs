@@ -116,11 +116,11 @@ fn title_comes_first_in_every_source() {
     let library = Library::new();
     let words = "The lantern room of the keeper and the lantern room. ".repeat(6);
     for number in 0..4 {
-        library.import_file("notes", &format!("{number}.md"), &format!("# Note {number}\n{words}"));
+        library.import_file("notes", &format!("{number}.md"), format!("# Note {number}\n{words}"));
     }
     library.import_file("media", "m.md", "# Lantern room\nOil.");
-    library.import_file("prompts", "p.csv", &prompts_csv([("Keeper of oil", "Answer.")]));
-    library.import_file("characters", "c.json", &character_card("The keeper", "Old."));
+    library.import_file("prompts", "p.csv", prompts_csv([("Keeper of oil", "Answer.")]));
+    library.import_file("characters", "c.json", character_card("The keeper", "Old."));
     library.import_file(
         "chats",
         "k.json",

@@ -53,7 +53,9 @@ impl TokenWords {
         for_each_word(text, |word| {
             let inside = word.range.start < whole_until;
             match (word.kind, pieces.last_mut()) {
-                (_, Some(TokenWord::Joined(_))) if inside => {}
+                (_, Some(TokenWord::Joined(_)))
+                | (WordKind::Name, Some(TokenWord::Name { .. }))
+                    if inside => {}
                 (WordKind::Joined, _) => {
                     let joined = joined_phrase(text, &word);
                     if is_inseparable(text.get(word.range.clone()).unwrap_or_default()) {
@@ -67,7 +69,6 @@ impl TokenWords {
                 (WordKind::Unspaced, _) => {
                     pieces.push(TokenWord::Run(vec![word.folded.to_owned()]));
                 }
-                (WordKind::Name, Some(TokenWord::Name { .. })) if inside => {}
                 (WordKind::Name, _) => {
                     whole_until = word.range.end;
                     let name = word.folded.to_owned();

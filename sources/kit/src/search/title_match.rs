@@ -101,7 +101,9 @@ impl TitleMatches {
             best = best.max(found.score);
         }
         if best > 1.0 {
-            ranked.iter_mut().for_each(|found| found.score /= best);
+            for found in ranked.iter_mut() {
+                found.score /= best;
+            }
             ranked.sort_by(compare);
         }
     }
