@@ -131,3 +131,33 @@ fn title_comes_first_in_every_source() {
         assert_eq!(first_title(&server, query).to_lowercase(), query, "{query}");
     }
 }
+
+#[test]
+fn document_with_title_comes_first_in_collection() {
+    let library = Library::new();
+    let words = "The lantern room of the keeper and the lantern room. ".repeat(6);
+    for number in 0..4 {
+        library.write_file(&format!("docs/{number}.md"), format!("# Page {number}\n{words}"));
+    }
+    library.write_file("docs/room.md", "# Lantern room\nOil.");
+    let docs = library.file_path("docs");
+    let built = library.run(&["collection", "build", "docs", docs.to_str().unwrap()]);
+    assert_eq!(built.code, 0, "{built:?}");
+    let server = library.serve();
+    let arguments = json!({ "query": "lantern room", "sources": ["collections"] });
+    let found = server.client().call_tool("knowledge.search", &arguments);
+    assert_eq!(found["results"][0]["title"], "Lantern room", "{found}");
+}
+
+#[test]
+fn renamed_file_is_found_by_its_new_name() {
+    let library = Library::new();
+    let vault = library.file_path("vault");
+    let import = || library.run(&["import", "notes", vault.to_str().unwrap()]);
+    let old = library.write_file("vault/Barnacle.md", "# A heading\nText.");
+    assert_eq!(import().code, 0);
+    std::fs::rename(&old, vault.join("Limpet.md")).unwrap();
+    assert_eq!(import().code, 0);
+    let found = |query: &str| library.run(&["search", "--json", query]).stdout.contains("notes://");
+    assert_eq!((found("limpet"), found("barnacle")), (true, false));
+}
