@@ -9,8 +9,6 @@ use crate::{row_bits::RowBits, score_bounds::ScoreBounds};
 
 /// Length of a segment in words. Long rows are divided into segments.
 pub const SEGMENT_WORDS: u32 = 128;
-/// Number of rows in a range.
-pub const RANGE_ROWS: usize = 64;
 /// Number of ranges in a block.
 pub const BLOCK_RANGES: usize = 1_024;
 /// Number of low bits of a row number that are stored in a block.
