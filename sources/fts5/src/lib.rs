@@ -8,6 +8,7 @@
 mod collect;
 mod ffi;
 mod language;
+mod letters;
 mod postings;
 mod prepared;
 mod row_bits;
@@ -21,6 +22,7 @@ mod words;
 pub use collect::{Alternatives, collect_postings};
 pub use ffi::{register, sqlite_heap_bytes};
 pub use language::{Language, Script};
+pub use letters::is_letter;
 pub use postings::{BLOCK_RANGES, Posting, Postings, PostingsBlock, SEGMENT_WORDS};
 pub use prepared::{PreparedText, with_prepared_texts};
 pub use row_bits::RowBits;
@@ -32,6 +34,4 @@ pub use tokens::{
     ACCENT_MARK, ALTERNATIVE_SEPARATOR, EXACT_MARK, accented_token, exact_token,
     for_each_index_token, language_token,
 };
-pub use words::{
-    Word, WordKind, fold_word, for_each_candidate_word, for_each_word, is_letter, is_unspaced,
-};
+pub use words::{Word, WordKind, fold_word, for_each_candidate_word, for_each_word, is_unspaced};

@@ -3,9 +3,10 @@
 //! A word with signs inside is also stored as it is written without them. A word that ends or
 //! begins with a number is stored as a whole and in parts.
 
-use unicode_normalization::char::is_combining_mark;
-
-use crate::words::{is_letter, is_unspaced};
+use crate::{
+    letters::{is_letter, is_mark},
+    words::is_unspaced,
+};
 
 /// Maximum length of the first part of a hyphenated word that is also written without the hyphen.
 const MAX_HYPHENATED_START: usize = 3;
@@ -86,7 +87,7 @@ fn hyphenated_length(first: &str, rest: &str) -> Option<usize> {
         if is_unspaced(*letter) || letter.is_numeric() {
             return None;
         }
-        if !is_letter(*letter) && !is_combining_mark(*letter) {
+        if !is_letter(*letter) && !is_mark(*letter) {
             break;
         }
         count += 1;

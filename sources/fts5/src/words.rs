@@ -15,6 +15,7 @@ use unicode_normalization::{
 
 use crate::{
     language::Script,
+    letters::{is_folded, is_letter, is_mark},
     spellings::{
         emoji_length, is_emoji, is_flag_half, joined_word_end, number_border, numbered_name_end,
     },
@@ -108,7 +109,7 @@ impl<M: Fn(&str) -> bool, V: FnMut(Word<'_>) -> ControlFlow<()>> WordWalk<'_, M,
             at = ascii_run_end(bytes, start);
             let next = self.text.get(at..).and_then(|rest| rest.chars().next());
             let next = next.filter(|next| !next.is_ascii());
-            if next.is_some_and(|next| at == start || is_letter(next) || is_combining_mark(next)) {
+            if next.is_some_and(|next| at == start || is_letter(next) || is_mark(next)) {
                 at = self.visit_folded_word(start)?;
             } else if at == start {
                 at += 1;
@@ -281,7 +282,7 @@ fn fold_run(text: &str, start: usize, folded: &mut String) -> (usize, WordKind) 
     let solid = is_unspaced(first);
     fold_letter(first, folded);
     for next in letters {
-        if !is_combining_mark(next) && (solid || !is_letter(next) || is_unspaced(next)) {
+        if !is_mark(next) && (solid || !is_letter(next) || is_unspaced(next)) {
             break;
         }
         if folded.len() < MAX_WORD_BYTES {
@@ -302,11 +303,6 @@ fn replace_last(folded: &mut String, letter: char) {
     folded.push(letter);
 }
 
-/// Returns whether a character is part of a word.
-pub fn is_letter(letter: char) -> bool {
-    if letter.is_ascii() { letter.is_ascii_alphanumeric() } else { letter.is_alphanumeric() }
-}
-
 /// Returns whether a character belongs to a script written without spaces or with attached endings:
 /// Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar.
 pub fn is_unspaced(letter: char) -> bool {
@@ -322,8 +318,16 @@ pub fn is_unspaced(letter: char) -> bool {
 fn fold_letter(letter: char, folded: &mut String) {
     if letter.is_ascii() {
         folded.push(letter.to_ascii_lowercase());
-        return;
+    } else if is_folded(letter) {
+        folded.push(letter);
+    } else {
+        fold_letter_slowly(letter, folded);
     }
+}
+
+/// Appends the folded form of a letter that is not ASCII. It fills the tables of classes, so it does
+/// not look into them.
+pub(crate) fn fold_letter_slowly(letter: char, folded: &mut String) {
     match u32::from(letter) {
         // Decomposition would split Hangul syllables and letters such as `й`.
         0xAC00..=0xD7AF => return folded.push(letter),
