@@ -40,7 +40,7 @@ pub const SOURCE_STATEMENTS: [SourceStatement; 5] = [
         source: SourceName::Chats,
         database: Database::Chacha,
         best_sql: "SELECT rowid FROM chat_fts WHERE chat_fts MATCH ?1
-               ORDER BY bm25(chat_fts, 2.0, 1.0) LIMIT ?2",
+               ORDER BY bm25(chat_fts, 2.0, 2.0, 1.0, 0.3) LIMIT ?2",
     },
     SourceStatement {
         source: SourceName::Characters,

@@ -1,7 +1,7 @@
--- Reads one conversation by row or by id, with its keywords as a JSON list.
+-- Reads one conversation, with its keywords as a JSON list.
 SELECT
-    row, id, title, character_id, source, parent_conversation_id, forked_from_message_id,
-    rating, created_at, last_modified, version,
+    id, title, character_id, source, parent_conversation_id, forked_from_message_id, rating,
+    created_at, last_modified, version,
     (
         SELECT json_group_array(keyword)
         FROM (
@@ -13,4 +13,4 @@ SELECT
         )
     ) AS tags
 FROM conversations
-WHERE row = COALESCE(:row, (SELECT row FROM conversations WHERE id = :id)) AND deleted = 0;
+WHERE id = :id AND deleted = 0;

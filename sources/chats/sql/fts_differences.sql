@@ -1,28 +1,7 @@
 -- Counts the passages without an index entry (`missing`) and the index entries without a passage
--- (`stray`). A passage is the title of a conversation with its opening message, or any other single
--- message.
+-- (`stray`).
 WITH passages AS MATERIALIZED (
-    SELECT 2 * conversations.row AS key
-    FROM conversations
-    LEFT JOIN messages AS opening ON opening.row = (
-        SELECT messages.row
-        FROM messages
-        WHERE conversation_id = conversations.id AND deleted = 0
-        ORDER BY timestamp, messages.row
-        LIMIT 1
-    )
-    WHERE conversations.deleted = 0 AND (conversations.title <> '' OR opening.row IS NOT NULL)
-    UNION ALL
-    SELECT 2 * messages.row + 1
-    FROM messages
-    JOIN conversations
-        ON conversations.id = messages.conversation_id AND conversations.deleted = 0
-    WHERE messages.deleted = 0 AND EXISTS (
-        SELECT 1
-        FROM messages AS earlier
-        WHERE earlier.conversation_id = messages.conversation_id AND earlier.deleted = 0
-          AND (earlier.timestamp, earlier.row) < (messages.timestamp, messages.row)
-    )
+    SELECT key FROM chat_passages
 )
 SELECT
     (SELECT count(*) FROM passages WHERE key NOT IN (SELECT id FROM chat_fts_docsize)) AS missing,

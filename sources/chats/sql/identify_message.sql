@@ -4,13 +4,7 @@ SELECT conversation_id, id AS message_id, last_modified, NULL AS titles
 FROM messages
 WHERE :key % 2 = 1 AND row = :key / 2
 UNION ALL
-SELECT conversation_id, id AS message_id, last_modified, NULL AS titles
-FROM messages
-WHERE row = (
-    SELECT opening.row
-    FROM conversations
-    JOIN messages AS opening ON opening.conversation_id = conversations.id AND opening.deleted = 0
-    WHERE :key % 2 = 0 AND conversations.row = :key / 2
-    ORDER BY opening.timestamp, opening.row
-    LIMIT 1
-);
+SELECT messages.conversation_id, messages.id AS message_id, messages.last_modified, NULL AS titles
+FROM conversations
+JOIN messages ON messages.conversation_id = conversations.id AND messages.position = 0
+WHERE :key % 2 = 0 AND conversations.row = :key / 2;

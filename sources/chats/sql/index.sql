@@ -1,3 +1,3 @@
 -- Indexes a message, or a title with its opening message, replacing the previous entry.
-INSERT OR REPLACE INTO chat_fts (rowid, title, content)
-VALUES (:key, :title, :content);
+INSERT OR REPLACE INTO chat_fts (rowid, title, sender, content, neighbours)
+VALUES (:key, :title, :sender, :content, :neighbours);

@@ -1,4 +1,4 @@
--- Counts the messages of a conversation.
-SELECT count(*) AS n
+-- Counts the messages of a conversation. Their positions have no gaps.
+SELECT coalesce(max(position), -1) + 1 AS n
 FROM messages
-WHERE conversation_id = :conversation_id AND deleted = 0;
+WHERE conversation_id = :conversation_id;

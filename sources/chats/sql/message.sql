@@ -1,7 +1,8 @@
--- Reads one message by row or by id. Messages of deleted conversations are excluded.
+-- Reads one message by id. Messages of deleted conversations are excluded.
 SELECT
-    messages.row, messages.id, messages.conversation_id, messages.sender, messages.content,
-    messages.timestamp, messages.last_modified, messages.version,
+    messages.id AS message_id, messages.conversation_id, messages.sender, messages.content,
+    messages.timestamp, messages.position, messages.last_modified AS message_last_modified,
+    messages.version AS message_version,
     (
         SELECT CASE WHEN json_valid(extra_json) THEN CAST(extra_json ->> '$.model' AS TEXT) END
         FROM message_metadata
@@ -9,5 +10,4 @@ SELECT
     ) AS model
 FROM messages
 JOIN conversations ON conversations.id = messages.conversation_id AND conversations.deleted = 0
-WHERE messages.row = COALESCE(:row, (SELECT row FROM messages WHERE id = :id))
-  AND messages.deleted = 0;
+WHERE messages.id = :id AND messages.deleted = 0;

@@ -25,13 +25,8 @@ WHERE :key % 2 = 1
 UNION ALL
 SELECT 1
 FROM conversations
-LEFT JOIN messages AS opening ON opening.row = (
-    SELECT row
-    FROM messages
-    WHERE conversation_id = conversations.id AND deleted = 0
-    ORDER BY timestamp, messages.row
-    LIMIT 1
-)
+LEFT JOIN messages AS opening
+    ON opening.conversation_id = conversations.id AND opening.position = 0
 WHERE :key % 2 = 0
   AND conversations.row = :key / 2
   AND (:character_id IS NULL OR conversations.character_id = :character_id)

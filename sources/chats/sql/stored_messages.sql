@@ -1,6 +1,6 @@
 -- Reads all messages of a conversation, including deleted ones.
 SELECT
-    row, id, sender, content, timestamp, deleted,
+    row, id, sender, content, timestamp, position,
     (
         SELECT CASE WHEN json_valid(extra_json) THEN CAST(extra_json ->> '$.model' AS TEXT) END
         FROM message_metadata

@@ -93,9 +93,9 @@ fn delete_branch(
     let messages = writer.query_all(
         sql!("stored_messages"),
         named_params! { ":conversation_id": id },
-        |row| Ok((row.get::<_, i64>("row")?, row.get::<_, bool>("deleted")?)),
+        |row| Ok((row.get::<_, i64>("row")?, row.get::<_, Option<i64>>("position")?)),
     )?;
-    for (message, _) in messages.into_iter().filter(|(_, deleted)| !deleted) {
+    for (message, _) in messages.into_iter().filter(|(_, position)| position.is_some()) {
         writer.execute(sql!("delete_message"), named_params! { ":row": message, ":now": now })?;
         unindex_passage(writer, message_key(message))?;
     }
@@ -186,7 +186,7 @@ mod tests {
                 bench.save_draft(draft);
             }
             for word in ["rye", "oat", "bran", "malt"] {
-                assert_eq!(bench.search(word).len(), 1, "{word}");
+                assert_eq!(bench.search(&format!("\"{word}\"")).len(), 1, "{word}");
             }
         }
         assert_eq!(full_content(&bench, "spelt")["total_messages"], 4);

@@ -2,7 +2,8 @@
 //!
 //! Every message is a passage: it is ranked, shown and read by itself, with its neighbours as
 //! siblings. The exception is the opening message: together with the title it is one passage, which
-//! stands for the whole conversation.
+//! stands for the whole conversation. A passage is also found by its sender, and with less weight by
+//! the messages before and after it (view `chat_passages`).
 
 #[macro_use]
 extern crate vademecum_kit;
@@ -33,7 +34,9 @@ const FULL_TEXT_TABLE: FtsTable = fts_table!(
     "chat_fts",
     &[
         FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
+        FtsColumn { name: "sender", field: Field::Author, weight: 2.0 },
         FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
+        FtsColumn { name: "neighbours", field: Field::Neighbours, weight: 0.3 },
     ]
 );
 
@@ -109,7 +112,9 @@ fn searched_columns(filters: &Filters) -> Vec<&'static str> {
     match (filters.chat_scope, &filters.sender) {
         (ChatMatchScope::Both, None) => Vec::new(),
         (ChatMatchScope::Title, _) => vec!["title"],
-        (ChatMatchScope::Both, Some(_)) | (ChatMatchScope::Message, _) => vec!["content"],
+        (ChatMatchScope::Both, Some(_)) | (ChatMatchScope::Message, _) => {
+            vec!["sender", "content", "neighbours"]
+        }
     }
 }
 
@@ -239,7 +244,7 @@ mod tests {
     #[test]
     fn title_and_opening_message_match_as_one() {
         let bench = SourceFixture::with_drafts(Chats, &kitchen_chats());
-        for query in ["sticky", "trouble sticky", "sticky trouble -tomatoes"] {
+        for query in ["\"sticky\"", "\"trouble\" \"sticky\"", "\"sticky\" trouble -tomatoes"] {
             let hits = bench.search(query);
             assert_eq!(hits.len(), 1, "{query}");
             let (hit, loc) = (&hits[0], hits[0].loc.clone().unwrap());
@@ -289,6 +294,67 @@ mod tests {
             assert!(hits.iter().all(|hit| hit.matched.as_deref() == Some(&["dough".to_owned()])));
         }
         assert!(from("user", ChatMatchScope::Title).is_empty(), "a title has no sender");
+    }
+
+    /// A dialogue, and other messages that keep its words rare.
+    fn dialogue() -> Vec<Draft> {
+        let others: Vec<_> =
+            (0..20).map(|number| ("Ilse", format!("Fog number {number}."))).collect();
+        let others: Vec<_> = others.iter().map(|(sender, text)| (*sender, text.as_str())).collect();
+        vec![
+            chat_draft(
+                "Harbour",
+                "2026-01-01",
+                &[
+                    ("Zebulon", "Did the ferry call at the island?"),
+                    ("Maren", "Only in the morning."),
+                    ("Zebulon", "Then I stay for a week."),
+                    ("Maren", "Bring warm clothes."),
+                    ("user", "An assistant wrote that."),
+                ],
+            ),
+            chat_draft("Weather", "2026-01-02", &others),
+        ]
+    }
+
+    fn snippets(hits: &[Hit]) -> Vec<&str> {
+        hits.iter().filter_map(|hit| hit.snippet.as_deref()).collect()
+    }
+
+    #[test]
+    fn message_is_found_by_its_sender() {
+        let bench = SourceFixture::with_drafts(Chats, &dialogue());
+        let hits = bench.search("zebulon");
+        let senders: Vec<_> = hits.iter().filter_map(|hit| hit.sender.as_deref()).collect();
+        assert_eq!(hits.len(), 2, "{hits:?}");
+        assert!(senders.iter().all(|sender| *sender == "Zebulon"), "{senders:?}");
+        assert!(hits.iter().all(|hit| hit.matched.as_deref() == Some(&["zebulon".to_owned()])));
+        assert_eq!(snippets(&bench.search("Zebulon stays a week"))[0], "Then I stay for a week.");
+        assert_eq!(bench.search("sender:zebulon").len(), 2);
+        assert_eq!(bench.search("assistant").len(), 2, "roles are not searched");
+    }
+
+    #[test]
+    fn answer_is_found_by_the_question_before() {
+        let bench = SourceFixture::with_drafts(Chats, &dialogue());
+        let hits = bench.search("Maren ferry island");
+        let answer = hits.iter().position(|hit| hit.sender.as_deref() == Some("Maren")).unwrap();
+        assert_eq!(hits[answer].snippet.as_deref(), Some("Only in the morning."));
+        assert_eq!(hits[answer].matched.as_deref(), Some(&["Maren".to_owned()][..]));
+        let hits = bench.search("island");
+        assert_eq!(hits.len(), 2, "{hits:?}");
+        assert_eq!(
+            (hits[1].snippet.as_deref(), &hits[1].matched),
+            (Some("Only in the morning."), &Some(vec![]))
+        );
+    }
+
+    #[test]
+    fn quoted_phrase_excludes_neighbouring_messages() {
+        let bench = SourceFixture::with_drafts(Chats, &dialogue());
+        for query in ["\"island\"", "\"at the island\"", "text:island"] {
+            assert_eq!(bench.search(query).len(), 1, "{query}");
+        }
     }
 
     #[test]
@@ -401,9 +467,9 @@ mod tests {
         let after = search_by(&bench, "sticky", ChatMatchScope::Message).remove(0);
         assert_eq!((after.message_id, after.version), (before.message_id, Some(1)));
         assert!(bench.search("flour").is_empty());
-        assert_eq!(bench.search("fold").len() + bench.search("solved").len(), 2);
+        assert_eq!(bench.search("\"fold\"").len() + bench.search("\"solved\"").len(), 2);
         bench.save_draft(&kitchen_chats()[0]);
-        assert!(bench.search("solved").is_empty() && bench.search("flour").len() == 1);
+        assert!(bench.search("solved").is_empty() && bench.search("\"flour\"").len() == 1);
     }
 
     #[test]

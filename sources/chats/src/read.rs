@@ -1,10 +1,12 @@
 //! Reading stored conversations and messages, and building hits and drafts from them.
 
+use std::collections::HashMap;
+
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{
         ChatBranch, ChatDraft, Draft, DraftBody, Hit, HitRequest, ItemId, Loc, MessageDraft,
-        RankedMatch, SourceName, Timestamp, Uri,
+        SourceName, Timestamp, Uri,
     },
     search::{Highlighter, TextMatches},
     source::SourceError,
@@ -32,13 +34,14 @@ pub(crate) struct Conversation {
 /// A message as it is stored.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
-    row: i64,
     pub(crate) id: String,
     pub(crate) conversation_id: String,
     pub(crate) sender: String,
     pub(crate) content: String,
     pub(crate) timestamp: String,
     pub(crate) model: Option<String>,
+    /// Zero-based position in the conversation.
+    pub(crate) position: usize,
     last_modified: Option<Timestamp>,
     version: i64,
 }
@@ -47,60 +50,56 @@ pub(crate) struct Message {
 pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
     let finder = Highlighter::from(view);
     let columns = searched_columns(&view.filters);
-    let mut hits = Vec::with_capacity(view.matches.len());
-    for wanted in &view.matches {
-        let hit = match wanted.uri.part {
-            Some(_) => load_message_hit(reader, &finder, wanted)?,
-            None => load_conversation_hit(reader, &finder, &columns, wanted)?,
+    let keys: Vec<i64> = view.matches.iter().map(|wanted| wanted.key).collect();
+    let rows = reader.query_all(
+        sql!("hits"),
+        named_params! { ":keys": serde_json::Value::from(keys).to_string() },
+        |row| {
+            let opening = row.get::<_, Option<String>>("message_id")?;
+            let message = opening.map(|_| message_from_row(row)).transpose()?;
+            Ok((row.get::<_, i64>("key")?, (conversation_from_row(row)?, message)))
+        },
+    )?;
+    let mut found: HashMap<i64, (Conversation, Option<Message>)> = rows.into_iter().collect();
+    let hits = view.matches.iter().filter_map(|wanted| {
+        let (conversation, message) = found.remove(&wanted.key)?;
+        let hit = match (&wanted.uri.part, message) {
+            (Some(_), message) => show_message(&finder, conversation, &message?),
+            (None, opening) => show_conversation(&finder, &columns, conversation, opening.as_ref()),
         };
-        hits.extend(hit.map(|hit| Hit { score: wanted.score, ..hit }));
-    }
-    Ok(hits)
+        Some(Hit { score: wanted.score, ..hit })
+    });
+    Ok(hits.collect())
 }
 
-fn load_message_hit(
-    reader: &Reader<'_>,
-    finder: &Highlighter<'_>,
-    wanted: &RankedMatch,
-) -> Result<Option<Hit>, SourceError> {
-    let row = (wanted.key % 2 == 1).then_some(wanted.key / 2);
-    let Some(message) = find_message(reader, row, wanted.uri.part.as_deref())? else {
-        return Ok(None);
-    };
-    let Some(conversation) = find_conversation(reader, None, Some(&message.conversation_id))?
-    else {
-        return Ok(None);
-    };
+/// Builds the hit of a message, with a snippet of it. A match in its neighbours only shows its
+/// beginning.
+fn show_message(finder: &Highlighter<'_>, conversation: Conversation, message: &Message) -> Hit {
     let found = finder.find_matches(&message.content);
-    let matched = finder.matched_words(&found, &[]);
+    let matched = finder.matched_words(&found, &[&message.sender]);
     let excerpt = finder.make_excerpt(&message.content, found.densest);
     let (snippet, highlights) = (Some(excerpt.snippet), excerpt.highlights);
-    let hit = message_hit(reader, conversation, &message)?;
-    Ok(Some(Hit { snippet, highlights, matched, ..hit }))
+    Hit { snippet, highlights, matched, ..message_hit(conversation, message) }
 }
 
 /// Builds the hit of a conversation: with a snippet of the opening message if the query matches
 /// there, else of the title and the opening message.
-fn load_conversation_hit(
-    reader: &Reader<'_>,
+fn show_conversation(
     finder: &Highlighter<'_>,
     columns: &[&str],
-    wanted: &RankedMatch,
-) -> Result<Option<Hit>, SourceError> {
-    let Some(conversation) = find_conversation(reader, Some(wanted.key / 2), None)? else {
-        return Ok(None);
-    };
+    conversation: Conversation,
+    opening: Option<&Message>,
+) -> Hit {
     let counts = |column| columns.is_empty() || columns.contains(&column);
     let title = conversation.title.clone().filter(|_| counts("title")).unwrap_or_default();
-    let opening = read_messages(reader, &conversation.id, 0, 1)?.into_iter().next();
-    let text = opening.as_ref().map_or("", |opening| opening.content.as_str());
+    let text = opening.map_or("", |opening| opening.content.as_str());
+    let sender = opening.filter(|_| counts("sender")).map_or("", |opening| opening.sender.as_str());
     let found = if counts("content") { finder.find_matches(text) } else { TextMatches::default() };
-    let matched = finder.matched_words(&found, &[&title]);
-    let (excerpt, hit) = match &opening {
-        Some(opening) if found.densest.is_some() => (
-            finder.make_excerpt(text, found.densest),
-            conversation_hit_at(conversation, opening, 0),
-        ),
+    let matched = finder.matched_words(&found, &[&title, sender]);
+    let (excerpt, hit) = match opening {
+        Some(opening) if found.densest.is_some() => {
+            (finder.make_excerpt(text, found.densest), conversation_hit_at(conversation, opening))
+        }
         Some(_) | None => {
             let parts = [conversation.title.as_deref().unwrap_or_default(), text];
             let whole = parts.map(str::trim).into_iter().filter(|part| !part.is_empty());
@@ -111,7 +110,7 @@ fn load_conversation_hit(
         }
     };
     let (snippet, highlights) = (Some(excerpt.snippet), excerpt.highlights);
-    Ok(Some(Hit { snippet, highlights, matched, ..hit }))
+    Hit { snippet, highlights, matched, ..hit }
 }
 
 /// Builds a hit for a whole conversation.
@@ -130,11 +129,11 @@ pub(crate) fn conversation_hit(conversation: Conversation) -> Hit {
 }
 
 /// Builds a hit for a whole conversation whose `loc` is one of its messages.
-fn conversation_hit_at(conversation: Conversation, message: &Message, index: usize) -> Hit {
+fn conversation_hit_at(conversation: Conversation, message: &Message) -> Hit {
     let loc = Loc {
         conversation_id: Some(conversation.id.clone()),
         message_id: Some(message.id.clone()),
-        message_index: Some(index),
+        message_index: Some(message.position),
         ..Loc::default()
     };
     Hit {
@@ -146,58 +145,33 @@ fn conversation_hit_at(conversation: Conversation, message: &Message, index: usi
 }
 
 /// Builds a hit for one message.
-pub(crate) fn message_hit(
-    reader: &Reader<'_>,
-    conversation: Conversation,
-    message: &Message,
-) -> Result<Hit, StoreError> {
-    let index = find_message_index(reader, message)?;
-    Ok(Hit {
+pub(crate) fn message_hit(conversation: Conversation, message: &Message) -> Hit {
+    Hit {
         uri: Uri::part(SourceName::Chats, &conversation.id, &message.id),
         created_at: Timestamp::parse(&message.timestamp).ok(),
         last_modified: message.last_modified,
         version: Some(message.version),
-        ..conversation_hit_at(conversation, message, index)
-    })
+        ..conversation_hit_at(conversation, message)
+    }
 }
 
-/// Finds a conversation by row or by id.
+/// Finds a conversation by id.
 pub(crate) fn find_conversation(
     reader: &Reader<'_>,
-    row: Option<i64>,
-    id: Option<&str>,
+    id: &str,
 ) -> Result<Option<Conversation>, StoreError> {
-    reader.query_first(sql!("conversation"), named_params! { ":row": row, ":id": id }, |row| {
-        let tags: String = row.get("tags")?;
-        Ok(Conversation {
-            id: row.get("id")?,
-            title: row.get("title")?,
-            character_id: row.get("character_id")?,
-            service: row.get("source")?,
-            parent: row.get("parent_conversation_id")?,
-            forked_from: row.get("forked_from_message_id")?,
-            rating: row.get("rating")?,
-            created_at: row.get("created_at")?,
-            last_modified: row.get("last_modified")?,
-            version: row.get("version")?,
-            tags: serde_json::from_str(&tags).unwrap_or_default(),
-        })
-    })
+    reader.query_first(sql!("conversation"), named_params! { ":id": id }, conversation_from_row)
 }
 
-/// Finds a message by row or by id.
-pub(crate) fn find_message(
-    reader: &Reader<'_>,
-    row: Option<i64>,
-    id: Option<&str>,
-) -> Result<Option<Message>, StoreError> {
-    reader.query_first(sql!("message"), named_params! { ":row": row, ":id": id }, message_from_row)
+/// Finds a message by id.
+pub(crate) fn find_message(reader: &Reader<'_>, id: &str) -> Result<Option<Message>, StoreError> {
+    reader.query_first(sql!("message"), named_params! { ":id": id }, message_from_row)
 }
 
 /// Loads a conversation as a draft, with all its messages.
 pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
-    let conversation = find_conversation(reader, None, Some(id))?
-        .ok_or_else(|| SourceError::not_found("conversation", id))?;
+    let conversation =
+        find_conversation(reader, id)?.ok_or_else(|| SourceError::not_found("conversation", id))?;
     let messages =
         read_messages(reader, id, 0, usize::MAX)?.into_iter().map(|message| MessageDraft {
             origin: message.id.clone(),
@@ -254,23 +228,6 @@ pub(crate) fn read_messages(
     )
 }
 
-/// Returns the zero-based index of a message in its conversation.
-pub(crate) fn find_message_index(
-    reader: &Reader<'_>,
-    message: &Message,
-) -> Result<usize, StoreError> {
-    let before = reader.query_one(
-        sql!("place"),
-        named_params! {
-            ":conversation_id": message.conversation_id,
-            ":timestamp": message.timestamp,
-            ":row": message.row,
-        },
-        |row| row.get::<_, i64>("n"),
-    )?;
-    Ok(usize::try_from(before).unwrap_or(0))
-}
-
 /// Returns the number of messages of a conversation.
 pub(crate) fn count_messages(
     reader: &Reader<'_>,
@@ -281,16 +238,33 @@ pub(crate) fn count_messages(
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
+fn conversation_from_row(row: &Row<'_>) -> rusqlite::Result<Conversation> {
+    let tags: String = row.get("tags")?;
+    Ok(Conversation {
+        id: row.get("id")?,
+        title: row.get("title")?,
+        character_id: row.get("character_id")?,
+        service: row.get("source")?,
+        parent: row.get("parent_conversation_id")?,
+        forked_from: row.get("forked_from_message_id")?,
+        rating: row.get("rating")?,
+        created_at: row.get("created_at")?,
+        last_modified: row.get("last_modified")?,
+        version: row.get("version")?,
+        tags: serde_json::from_str(&tags).unwrap_or_default(),
+    })
+}
+
 fn message_from_row(row: &Row<'_>) -> rusqlite::Result<Message> {
     Ok(Message {
-        row: row.get("row")?,
-        id: row.get("id")?,
+        id: row.get("message_id")?,
         conversation_id: row.get("conversation_id")?,
         sender: row.get("sender")?,
         content: row.get("content")?,
         timestamp: row.get("timestamp")?,
         model: row.get("model")?,
-        last_modified: row.get("last_modified")?,
-        version: row.get("version")?,
+        position: usize::try_from(row.get::<_, i64>("position")?).unwrap_or(0),
+        last_modified: row.get("message_last_modified")?,
+        version: row.get("message_version")?,
     })
 }

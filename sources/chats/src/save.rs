@@ -1,6 +1,9 @@
 //! Inserting and updating conversations from drafts, message by message.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::RangeInclusive,
+};
 
 use rusqlite::named_params;
 use uuid::Uuid;
@@ -23,13 +26,8 @@ struct StoredMessage {
     content: String,
     timestamp: String,
     model: Option<String>,
-    deleted: bool,
-}
-
-/// The opening message of a conversation.
-struct OpeningMessage {
-    row: i64,
-    content: String,
+    /// Position in the conversation; `None` for a deleted message.
+    position: Option<usize>,
 }
 
 /// Saves a conversation and its messages.
@@ -56,11 +54,11 @@ pub(crate) fn save_conversation(
             None => insert_conversation(writer, &id, chat, draft, (&place, &times), now)?,
         };
         replace_details(writer, &id, chat, now)?;
-        let before = find_opening_message(writer, &id)?.map(|opening| opening.row);
-        let changed = save_messages(writer, &id, chat, &times, before, now)?;
-        let opening = find_opening_message(writer, &id)?;
-        index_conversation(writer, row, chat.title.as_deref(), opening.as_ref())?;
-        index_messages(writer, &changed, before, opening.map(|opening| opening.row))?;
+        let changed = save_messages(writer, &id, chat, &times, now)?;
+        if chat.messages.is_empty() {
+            index_title(writer, row, chat.title.as_deref())?;
+        }
+        changed.into_iter().try_for_each(|positions| index_passages(writer, &id, &positions))?;
         delete_merged_branches(writer, &draft.origin, chat, now)?;
         Ok(id)
     })
@@ -155,51 +153,99 @@ fn replace_details(
     Ok(())
 }
 
-/// Saves the messages. Returns the row and text of those to index: new ones, changed ones, and the
-/// former opening message `before`, which may no longer be the first.
-fn save_messages<'c>(
+/// Saves the messages. Returns the positions of the passages to index: those of new and changed
+/// messages, of their neighbours, and of the conversation, whose title may have changed.
+fn save_messages(
     writer: &Writer<'_>,
     conversation_id: &str,
-    chat: &'c ChatDraft,
+    chat: &ChatDraft,
     times: &[Timestamp],
-    before: Option<i64>,
     now: Timestamp,
-) -> Result<Vec<(i64, &'c str)>, StoreError> {
+) -> Result<Vec<RangeInclusive<usize>>, StoreError> {
     let mut known = read_stored_messages(writer, conversation_id)?;
+    let stored_count = known.values().filter(|stored| stored.position.is_some()).count();
     let mut parent: Option<String> = None;
-    let mut changed = Vec::new();
+    let mut unchanged = Vec::with_capacity(chat.messages.len());
     let mut used = HashSet::new();
-    for (message, sent_at) in chat.messages.iter().zip(times) {
+    for (position, (message, sent_at)) in chat.messages.iter().zip(times).enumerate() {
         let id = choose_message_id(writer, conversation_id, message, &known, &used)?;
         used.insert(id.clone());
-        let row = if let Some(stored) = known.remove(&id) {
-            let is_changed = update_message(writer, &id, &stored, message, *sent_at, now)?;
-            (is_changed || before == Some(stored.row)).then_some(stored.row)
-        } else {
-            let row = writer.insert_row(
-                sql!("insert_message"),
-                named_params! {
-                    ":id": id,
-                    ":conversation_id": conversation_id,
-                    ":parent": parent,
-                    ":sender": message.sender,
-                    ":content": message.content,
-                    ":timestamp": sent_at,
-                },
-            )?;
-            if message.model.is_some() {
-                set_model(writer, &id, message, now)?;
+        unchanged.push(if let Some(stored) = known.remove(&id) {
+            update_message(writer, &id, &stored, (message, position, *sent_at), now)?;
+            if position == 0 && stored.position.is_some_and(|before| before > 0) {
+                // From now on it is indexed with the title.
+                unindex_passage(writer, message_key(stored.row))?;
             }
-            Some(row)
-        };
-        changed.extend(row.map(|row| (row, message.content.as_str())));
+            let is_same = stored.sender == message.sender && stored.content == message.content;
+            stored.position.filter(|_| is_same)
+        } else {
+            let place = (conversation_id, parent.as_deref(), position);
+            insert_message(writer, &id, place, message, *sent_at, now)?;
+            None
+        });
         parent = Some(id);
     }
-    for gone in known.values().filter(|stored| !stored.deleted) {
+    for gone in known.values().filter(|stored| stored.position.is_some()) {
         writer.execute(sql!("delete_message"), named_params! { ":row": gone.row, ":now": now })?;
         unindex_passage(writer, message_key(gone.row))?;
     }
-    Ok(changed)
+    Ok(changed_positions(&unchanged, stored_count))
+}
+
+/// Returns the positions of the passages to index as ranges. `unchanged` has the previous position
+/// of each message with the same text as before. A passage is the same if the messages before and
+/// after it are, too. The first one is always indexed, since it has the title.
+fn changed_positions(
+    unchanged: &[Option<usize>],
+    stored_count: usize,
+) -> Vec<RangeInclusive<usize>> {
+    let mut ranges: Vec<RangeInclusive<usize>> = Vec::new();
+    for (position, before) in unchanged.iter().enumerate() {
+        let is_same = position > 0
+            && before.is_some_and(|before| {
+                let next = unchanged
+                    .get(position + 1)
+                    .map_or(before + 1 == stored_count, |next| *next == Some(before + 1));
+                before > 0 && unchanged.get(position - 1) == Some(&Some(before - 1)) && next
+            });
+        if is_same {
+            continue;
+        }
+        match ranges.last_mut() {
+            Some(last) if last.end() + 1 == position => *last = *last.start()..=position,
+            _ => ranges.push(position..=position),
+        }
+    }
+    ranges
+}
+
+/// Inserts a message into a conversation, after the message `parent`, at a position.
+fn insert_message(
+    writer: &Writer<'_>,
+    id: &str,
+    (conversation_id, parent, position): (&str, Option<&str>, usize),
+    message: &MessageDraft,
+    sent_at: Timestamp,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writer.insert_row(
+        sql!("insert_message"),
+        named_params! {
+            ":id": id,
+            ":conversation_id": conversation_id,
+            ":parent": parent,
+            ":sender": message.sender,
+            ":content": message.content,
+            ":timestamp": sent_at,
+            ":position": to_column(position),
+        },
+    )?;
+    if message.model.is_some() { set_model(writer, id, message, now) } else { Ok(()) }
+}
+
+/// Returns a position as it is stored.
+fn to_column(position: usize) -> i64 {
+    i64::try_from(position).unwrap_or(i64::MAX)
 }
 
 /// Chooses the identifier of a message: its own if it is stored under it or if it is free, else the
@@ -237,16 +283,6 @@ pub(crate) fn derive_message_id(conversation_id: &str, origin: &str) -> String {
     Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string()
 }
 
-fn find_opening_message(
-    writer: &Writer<'_>,
-    conversation_id: &str,
-) -> Result<Option<OpeningMessage>, StoreError> {
-    let sql = sql!("opening");
-    writer.query_first(sql, named_params! { ":conversation_id": conversation_id }, |row| {
-        Ok(OpeningMessage { row: row.get("row")?, content: row.get("content")? })
-    })
-}
-
 fn read_stored_messages(
     writer: &Writer<'_>,
     conversation_id: &str,
@@ -261,7 +297,9 @@ fn read_stored_messages(
                 content: row.get("content")?,
                 timestamp: row.get("timestamp")?,
                 model: row.get("model")?,
-                deleted: row.get("deleted")?,
+                position: row
+                    .get::<_, Option<i64>>("position")?
+                    .and_then(|position| usize::try_from(position).ok()),
             };
             Ok((row.get("id")?, stored))
         },
@@ -269,21 +307,25 @@ fn read_stored_messages(
     Ok(rows.into_iter().collect())
 }
 
+/// Updates a stored message and its position, as far as they changed.
 fn update_message(
     writer: &Writer<'_>,
     id: &str,
     stored: &StoredMessage,
-    message: &MessageDraft,
-    sent_at: Timestamp,
+    (message, position, sent_at): (&MessageDraft, usize, Timestamp),
     now: Timestamp,
-) -> Result<bool, StoreError> {
-    let same = !stored.deleted
+) -> Result<(), StoreError> {
+    let same = stored.position.is_some()
         && stored.sender == message.sender
         && stored.content == message.content
         && stored.model == message.model
         && (message.sent_at.is_none() || stored.timestamp == sent_at.to_string());
     if same {
-        return Ok(false);
+        if stored.position != Some(position) {
+            let place = named_params! { ":row": stored.row, ":position": to_column(position) };
+            writer.execute(sql!("move_message"), place)?;
+        }
+        return Ok(());
     }
     writer.execute(
         sql!("update_message"),
@@ -292,13 +334,11 @@ fn update_message(
             ":sender": message.sender,
             ":content": message.content,
             ":timestamp": sent_at,
+            ":position": to_column(position),
             ":now": now,
         },
     )?;
-    if stored.model != message.model {
-        set_model(writer, id, message, now)?;
-    }
-    Ok(true)
+    if stored.model == message.model { Ok(()) } else { set_model(writer, id, message, now) }
 }
 
 fn set_model(
@@ -312,55 +352,67 @@ fn set_model(
     Ok(())
 }
 
-/// Indexes the title together with the opening message.
-fn index_conversation(
-    writer: &Writer<'_>,
-    row: i64,
-    title: Option<&str>,
-    opening: Option<&OpeningMessage>,
-) -> Result<(), StoreError> {
+/// Indexes the title of a conversation without messages.
+fn index_title(writer: &Writer<'_>, row: i64, title: Option<&str>) -> Result<(), StoreError> {
     let key = conversation_key(row);
-    let title = title.unwrap_or_default();
-    match opening {
-        None if title.is_empty() => unindex_passage(writer, key),
-        None => index_passage(writer, key, title, ""),
-        Some(opening) => index_passage(writer, key, title, &opening.content),
+    match title.filter(|title| !title.is_empty()) {
+        None => unindex_passage(writer, key),
+        Some(title) => {
+            let passage = Passage { key, title: Some(title.to_owned()), ..Passage::default() };
+            index_passage(writer, &passage)
+        }
     }
 }
 
-/// Indexes each changed message except the opening one, which is indexed with the title.
-fn index_messages(
-    writer: &Writer<'_>,
-    changed: &[(i64, &str)],
-    before: Option<i64>,
-    opening: Option<i64>,
-) -> Result<(), StoreError> {
-    for (row, content) in changed.iter().filter(|(row, _)| opening != Some(*row)) {
-        index_passage(writer, message_key(*row), "", content)?;
-    }
-    match opening.filter(|_| before.is_some() && opening != before) {
-        Some(row) => unindex_passage(writer, message_key(row)),
-        None => Ok(()),
-    }
-}
-
-fn index_passage(
-    writer: &Writer<'_>,
+/// A row of the full-text table.
+#[derive(Default)]
+struct Passage {
     key: i64,
-    title: &str,
-    content: &str,
+    title: Option<String>,
+    sender: Option<String>,
+    content: String,
+    neighbours: String,
+}
+
+/// Indexes the passages of a conversation at some positions.
+fn index_passages(
+    writer: &Writer<'_>,
+    conversation_id: &str,
+    positions: &RangeInclusive<usize>,
 ) -> Result<(), StoreError> {
-    writer.index_row(
-        &FULL_TEXT_TABLE,
-        key,
-        sql!("index"),
+    let passages = writer.query_all(
+        sql!("passages"),
         named_params! {
-            ":key": key,
-            ":title": title,
-            ":content": content,
+            ":conversation_id": conversation_id,
+            ":first": to_column(*positions.start()),
+            ":last": to_column(*positions.end()),
+        },
+        |row| {
+            Ok(Passage {
+                key: row.get("key")?,
+                title: row.get("title")?,
+                sender: row.get("sender")?,
+                content: row.get("content")?,
+                neighbours: row.get("neighbours")?,
+            })
         },
     )?;
-    Ok(())
+    passages.iter().try_for_each(|passage| index_passage(writer, passage))
+}
+
+fn index_passage(writer: &Writer<'_>, passage: &Passage) -> Result<(), StoreError> {
+    writer.index_row(
+        &FULL_TEXT_TABLE,
+        passage.key,
+        sql!("index"),
+        named_params! {
+            ":key": passage.key,
+            ":title": passage.title,
+            ":sender": passage.sender,
+            ":content": passage.content,
+            ":neighbours": passage.neighbours,
+        },
+    )
 }
 
 pub(crate) fn unindex_passage(writer: &Writer<'_>, key: i64) -> Result<(), StoreError> {
@@ -441,8 +493,10 @@ mod tests {
             .unwrap()
     }
 
+    /// Returns the only hit that has all words of `query` itself, not beside it.
     fn only_hit(bench: &SourceFixture<Chats>, query: &str) -> Hit {
-        let mut hits = bench.search(query);
+        let quoted: Vec<String> = query.split(' ').map(|word| format!("\"{word}\"")).collect();
+        let mut hits = bench.search(&quoted.join(" "));
         assert_eq!(hits.len(), 1, "{query}");
         hits.remove(0)
     }

@@ -13,7 +13,7 @@ use vademecum_kit::{
 
 use crate::read::{
     Conversation, Message, conversation_hit, count_messages, find_conversation, find_message,
-    find_message_index, message_hit, read_messages,
+    message_hit, read_messages,
 };
 
 /// Maximum number of messages in one reply without paging.
@@ -82,22 +82,21 @@ fn find_target(
     let id = get.id.to_string();
     let missing = || SourceError::not_found("conversation", &id);
     let loc = &get.retrieval.loc;
-    if let Some(found) = find_conversation(reader, None, Some(&id))? {
+    if let Some(found) = find_conversation(reader, &id)? {
         if let Some(other) = loc.conversation_id.as_ref().filter(|other| **other != found.id) {
             let exists = format!("this conversation is {}", found.id);
             return Err(missing_place("conversation_id", other, exists));
         }
         let named = get.part.as_deref().or(loc.message_id.as_deref());
         let Some(named) = named else { return Ok((found, loc.message_index)) };
-        let message = find_message(reader, None, Some(named))?
+        let message = find_message(reader, named)?
             .filter(|message| message.conversation_id == found.id)
             .ok_or_else(|| SourceError::not_found("message", named))?;
-        return Ok((found, Some(find_message_index(reader, &message)?)));
+        return Ok((found, Some(message.position)));
     }
-    let message = find_message(reader, None, Some(&id))?.ok_or_else(missing)?;
-    let found =
-        find_conversation(reader, None, Some(&message.conversation_id))?.ok_or_else(missing)?;
-    Ok((found, Some(find_message_index(reader, &message)?)))
+    let message = find_message(reader, &id)?.ok_or_else(missing)?;
+    let found = find_conversation(reader, &message.conversation_id)?.ok_or_else(missing)?;
+    Ok((found, Some(message.position)))
 }
 
 fn load_page(
@@ -203,7 +202,7 @@ fn load_snippet(
     };
     let place = get.recent_queries.iter().find_map(|query| look(query).densest);
     let text = make_snippet(&message.content, place, length);
-    let hit = message_hit(reader, conversation, &message)?;
+    let hit = message_hit(conversation, &message);
     Ok(Item {
         meta: Hit { snippet: Some(text.clone()), ..hit },
         content: text.into(),

@@ -7,11 +7,13 @@ pub enum Field {
     Title,
     /// Text of a note, document or message.
     Text,
+    /// Messages: text of the messages before and after. It has no name in queries.
+    Neighbours,
     /// Keywords and tags.
     Tags,
     /// Folders of a note.
     Folder,
-    /// Author or creator.
+    /// Author or creator; sender of a message.
     Author,
     /// Description of a character or prompt.
     Description,
@@ -52,6 +54,7 @@ impl Field {
         ("folder", Self::Folder),
         ("author", Self::Author),
         ("creator", Self::Author),
+        ("sender", Self::Author),
         ("description", Self::Description),
         ("details", Self::Description),
         ("personality", Self::Personality),

@@ -59,6 +59,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/chacha/0007_fts_versions.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0008_fts_version_3.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0009_note_names.sql"),
+                include_str!("../../../../schemas/sqlite/chacha/0010_chat_passages.sql"),
             ],
             Self::Media => &[
                 include_str!("../../../../schemas/sqlite/media/0001_core.sql"),

@@ -656,16 +656,31 @@ mod tests {
             words.map(Result::unwrap).collect::<Vec<_>>(),
             [
                 "2 title bread",
+                "2 sender x",
+                "2 neighbours malt",
                 "2 content oat",
+                "3 sender x",
+                "3 neighbours malt",
                 "3 content rye",
+                "4 sender x",
                 "4 content spelt",
                 "6 title oven",
+                "9 sender x",
+                "9 neighbours oat",
+                "9 neighbours rye",
                 "9 content malt",
             ]
         );
         let count = "SELECT count(*) FROM chat_fts_docsize";
         let rows: i64 = file.query_row(count, [], |row| row.get(0)).unwrap();
         assert_eq!(rows, 5);
+        let sql = "SELECT position FROM messages ORDER BY row";
+        let mut statement = file.prepare(sql).unwrap();
+        let positions = statement.query_map([], |row| row.get::<_, Option<i64>>(0)).unwrap();
+        assert_eq!(
+            positions.map(Result::unwrap).collect::<Vec<_>>(),
+            [Some(2), Some(0), None, Some(1), Some(0), Some(0)]
+        );
     }
 
     #[test]
