@@ -266,25 +266,9 @@ fn to_f64(count: usize) -> f64 {
 /// Builds a random query from words of the texts.
 type QueryGenerator = fn(&mut SeededRng, &[String]) -> String;
 
-/// Converts passages to items of a source. All messages of a source belong to one conversation
-/// without a title.
+/// Converts passages to items of a source. Each message is a conversation without a title, because
+/// the neighbours of a message count in its score.
 fn passage_drafts(source: SourceName, passages: &[(String, String)]) -> Vec<Draft> {
-    let message = |(number, (_, text)): (usize, &(String, String))| MessageDraft {
-        origin: number.to_string(),
-        sender: "user".to_owned(),
-        content: text.clone(),
-        ..MessageDraft::default()
-    };
-    if source == SourceName::Chats {
-        let messages = passages.iter().enumerate().map(message).collect();
-        let chat = DraftBody::Chat(ChatDraft { messages, ..ChatDraft::default() });
-        return vec![Draft {
-            origin: "chat".to_owned(),
-            digest: "1".to_owned(),
-            id: None,
-            body: chat,
-        }];
-    }
     let draft = |((title, text), number): (&(String, String), usize)| {
         let origin = number.to_string();
         Draft {
@@ -300,8 +284,17 @@ fn passage_drafts(source: SourceName, passages: &[(String, String)]) -> Vec<Draf
 fn draft_body(source: SourceName, title: &str, text: &str, number: usize) -> DraftBody {
     let (title, text) = (title.to_owned(), text.to_owned());
     match source {
-        SourceName::Notes | SourceName::Chats | SourceName::Collections => {
+        SourceName::Notes | SourceName::Collections => {
             DraftBody::Note(NoteDraft { title, content: text, ..NoteDraft::default() })
+        }
+        SourceName::Chats => {
+            let message = MessageDraft {
+                origin: number.to_string(),
+                sender: "user".to_owned(),
+                content: text,
+                ..MessageDraft::default()
+            };
+            DraftBody::Chat(ChatDraft { messages: vec![message], ..ChatDraft::default() })
         }
         SourceName::Media => DraftBody::Media(MediaDraft {
             title,

@@ -15,11 +15,10 @@ WHERE messages.row = numbered.row;
 DROP INDEX messages_by_conversation;
 CREATE INDEX messages_by_position ON messages (conversation_id, position);
 
--- The passages of all conversations as they are indexed: the title of a conversation with its
--- opening message, and every other message. The rowid `key` is 2 * conversations.row for a
--- conversation, and 2 * messages.row + 1 for a message. Roles are not indexed as senders, since
--- they occur in most conversations. The neighbours are the end of the message before and the
--- beginning of the message after, of at most 200 characters each, cut between words.
+-- The passages of all conversations: the title of a conversation with its opening message, and every
+-- other message, each with its sender and the messages before and after it. The rowid `key` in the
+-- full-text table is 2 * conversations.row for a conversation, and 2 * messages.row + 1 for a message.
+-- Roles are not indexed as senders, since they occur in most conversations.
 CREATE VIEW chat_passages AS
 SELECT
     CASE
@@ -30,36 +29,14 @@ SELECT
     messages.position,
     CASE WHEN messages.position > 0 THEN NULL ELSE conversations.title END AS title,
     CASE
-        WHEN lower(messages.sender) NOT IN (
+        WHEN messages.sender COLLATE NOCASE NOT IN (
             'ai', 'assistant', 'bot', 'human', 'model', 'system', 'tool', 'unknown', 'user'
         )
         THEN messages.sender
     END AS sender,
     messages.content,
-    coalesce(
-        CASE
-            WHEN length(previous.content) <= 200 THEN previous.content
-            ELSE substr(
-                substr(previous.content, -200), instr(substr(previous.content, -200), ' ') + 1
-            )
-        END || char(10),
-        ''
-    ) || coalesce(
-        CASE
-            WHEN length(next.content) <= 200 THEN next.content
-            ELSE coalesce(
-                nullif(
-                    rtrim(
-                        substr(next.content, 1, 200),
-                        replace(substr(next.content, 1, 200), ' ', '')
-                    ),
-                    ''
-                ),
-                substr(next.content, 1, 200)
-            )
-        END,
-        ''
-    ) AS neighbours
+    previous.content AS previous,
+    next.content AS next
 FROM conversations
 LEFT JOIN messages
     ON messages.conversation_id = conversations.id AND messages.position IS NOT NULL
@@ -76,8 +53,35 @@ CREATE VIRTUAL TABLE chat_fts USING fts5 (
     content = '', contentless_delete = 1, tokenize = 'vademecum'
 );
 CREATE VIRTUAL TABLE chat_words USING fts5vocab(chat_fts, row);
+-- The neighbours are the end of the message before and the beginning of the message after, of at most
+-- 200 characters each, cut between words.
 INSERT INTO chat_fts (rowid, title, sender, content, neighbours)
-SELECT key, title, sender, content, neighbours
+SELECT
+    key, title, sender, content,
+    coalesce(
+        CASE
+            WHEN length(previous) <= 200 THEN previous
+            ELSE substr(
+                substr(previous, -200), instr(substr(previous, -200), ' ') + 1
+            )
+        END || char(10),
+        ''
+    ) || coalesce(
+        CASE
+            WHEN length(next) <= 200 THEN next
+            ELSE coalesce(
+                nullif(
+                    rtrim(
+                        substr(next, 1, 200),
+                        replace(substr(next, 1, 200), ' ', '')
+                    ),
+                    ''
+                ),
+                substr(next, 1, 200)
+            )
+        END,
+        ''
+    )
 FROM chat_passages
 ORDER BY key;
 UPDATE fts_versions SET version = 3 WHERE table_name = 'chat_fts';

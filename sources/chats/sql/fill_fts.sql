@@ -1,5 +1,30 @@
--- Indexes all passages in an empty full-text table.
+-- Indexes all passages in an empty full-text table. The neighbours are the same as in `passages.sql`.
 INSERT INTO chat_fts (rowid, title, sender, content, neighbours)
-SELECT key, title, sender, content, neighbours
+SELECT
+    key, title, sender, content,
+    coalesce(
+        CASE
+            WHEN length(previous) <= 200 THEN previous
+            ELSE substr(
+                substr(previous, -200), instr(substr(previous, -200), ' ') + 1
+            )
+        END || char(10),
+        ''
+    ) || coalesce(
+        CASE
+            WHEN length(next) <= 200 THEN next
+            ELSE coalesce(
+                nullif(
+                    rtrim(
+                        substr(next, 1, 200),
+                        replace(substr(next, 1, 200), ' ', '')
+                    ),
+                    ''
+                ),
+                substr(next, 1, 200)
+            )
+        END,
+        ''
+    )
 FROM chat_passages
 ORDER BY key;

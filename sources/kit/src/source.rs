@@ -85,6 +85,7 @@ pub trait Source: Debug + Send + Sync + 'static {
     fn rank_matches(&self, reader: &Reader<'_>, ask: &RankRequest) -> Result<Ranking, SourceError> {
         let Some(statements) = self.item_statements() else { return Ok(Ranking::default()) };
         let (table, columns) = self.searched_table(&ask.filters);
+        let columns = search::searched_columns(table, columns, &ask.query);
         let hidden = self.hidden_rows(reader)?;
         let parameters = self.filter_parameters(&ask.filters);
         let parameters: Vec<_> =
@@ -137,6 +138,7 @@ pub trait Source: Debug + Send + Sync + 'static {
         filters: &Filters,
     ) -> Option<CorpusStatistics> {
         let (table, columns) = self.searched_table(filters);
+        let columns = search::searched_columns(table, columns, query);
         search::cached_statistics(&*store.index_cache(table)?, query, table, &columns)
     }
 

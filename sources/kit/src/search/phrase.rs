@@ -1,6 +1,6 @@
 //! A phrase of a query: one or more adjacent words.
 
-use vademecum_fts5::{EXACT_MARK, Language, Script, detect_language, exact_token, with_stem};
+use vademecum_fts5::{Language, Script, detect_language, exact_token, with_stem};
 
 use crate::{model::Field, store::FtsColumn};
 
@@ -184,41 +184,24 @@ impl Phrase {
     }
 
     /// Returns an expression restricted to the columns in `allowed`, or to all columns if it is
-    /// empty. A quoted phrase must occur in the item itself, not in its neighbours. Returns `None` if
-    /// no such column holds the phrase's field.
+    /// empty. Returns `None` if no such column holds the phrase's field.
     pub(crate) fn restrict_to_columns(
         &self,
         expression: String,
         columns: &[FtsColumn],
         allowed: &[&str],
     ) -> Option<String> {
-        let is_beside = |column: &&FtsColumn| column.field == Field::Neighbours && self.is_quoted();
-        if self.field.is_none() && allowed.is_empty() && !columns.iter().any(|it| is_beside(&it)) {
+        if self.field.is_none() && allowed.is_empty() {
             return Some(expression);
         }
         let names: Vec<&str> = columns
             .iter()
             .filter(|column| self.field.is_none_or(|field| field == column.field))
-            .filter(|column| !is_beside(column))
             .map(|column| column.name)
             .filter(|name| allowed.is_empty() || allowed.contains(name))
             .collect();
         let some = !names.is_empty();
         some.then(|| format!("{{{}}} : ({expression})", names.join(" ")))
-    }
-
-    /// Returns whether the phrase was quoted. A single character of a script without spaces is an
-    /// exact word too.
-    fn is_quoted(&self) -> bool {
-        let mut tokens = self.words.iter().map(|word| match word {
-            QueryWord::Exact(token) => Some(token),
-            QueryWord::Inflected(_) => None,
-        });
-        match self.words.as_slice() {
-            _ if self.prefix => false,
-            [_] => tokens.flatten().any(|token| token.starts_with(EXACT_MARK)),
-            _ => tokens.all(|token| token.is_some()),
-        }
     }
 
     /// Adds the typed forms of another phrase with the same words.
