@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(hits.len(), 2, "{hits:?}");
         assert_eq!(
             (hits[1].snippet.as_deref(), &hits[1].matched),
-            (Some("Only in the morning."), &Some(vec![]))
+            (Some("Only in the morning."), &Some(vec!["island".to_owned()]))
         );
     }
 

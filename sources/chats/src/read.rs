@@ -61,18 +61,39 @@ pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hi
         },
     )?;
     let mut found: HashMap<i64, (Conversation, Option<Message>)> = rows.into_iter().collect();
-    let hits = view.matches.iter().filter_map(|wanted| {
-        let (conversation, message) = found.remove(&wanted.key)?;
+    let mut hits = Vec::with_capacity(view.matches.len());
+    for wanted in &view.matches {
+        let Some((conversation, message)) = found.remove(&wanted.key) else { continue };
+        let place = message.as_ref().map(|it| (it.conversation_id.clone(), it.position));
         let hit = match (&wanted.uri.part, message) {
-            (Some(_), message) => show_message(&finder, conversation, &message?),
+            (Some(_), Some(message)) => show_message(&finder, conversation, &message),
+            (Some(_), None) => continue,
             (None, opening) => show_conversation(&finder, &columns, conversation, opening.as_ref()),
         };
-        Some(Hit { score: wanted.score, ..hit })
-    });
-    Ok(hits.collect())
+        let matched = match (hit.matched, place) {
+            (Some(none), Some((id, position))) if none.is_empty() => {
+                match_neighbours(reader, &finder, &id, position)?
+            }
+            (matched, _) => matched,
+        };
+        hits.push(Hit { score: wanted.score, matched, ..hit });
+    }
+    Ok(hits)
 }
 
-/// Builds the hit of a message, with a snippet of it. A match in its neighbours only shows its
+/// Returns the query words that occur in the messages before and after the one at a position.
+fn match_neighbours(
+    reader: &Reader<'_>,
+    finder: &Highlighter<'_>,
+    conversation_id: &str,
+    position: usize,
+) -> Result<Option<Vec<String>>, StoreError> {
+    let near = read_messages(reader, conversation_id, position.saturating_sub(1), 3)?;
+    let near: Vec<&str> = near.iter().map(|message| message.content.as_str()).collect();
+    Ok(finder.matched_words(&TextMatches::default(), &near))
+}
+
+/// Builds the hit of a message, with a snippet of it. If only its neighbours match, it is its
 /// beginning.
 fn show_message(finder: &Highlighter<'_>, conversation: Conversation, message: &Message) -> Hit {
     let found = finder.find_matches(&message.content);
