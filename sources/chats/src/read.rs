@@ -217,6 +217,7 @@ pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceE
         modified_at: conversation.last_modified,
         fork: left.map(|of| ChatBranch { of, after: conversation.forked_from }),
         messages: messages.collect(),
+        follows: 0,
     };
     Ok(Draft::from_stored(id, DraftBody::Chat(draft)))
 }

@@ -34,7 +34,7 @@ struct StoredMessage {
 ///
 /// Messages keep their identifiers across exports: importing a newer export adds new messages,
 /// updates changed ones and leaves the others alone. A message that the draft no longer contains is
-/// marked as deleted.
+/// marked as deleted. A draft of messages that follow the stored ones only adds them.
 pub(crate) fn save_conversation(
     writer: &Writer<'_>,
     draft: &Draft,
@@ -54,7 +54,10 @@ pub(crate) fn save_conversation(
             None => insert_conversation(writer, &id, chat, draft, (&place, &times), now)?,
         };
         replace_details(writer, &id, chat, now)?;
-        let changed = save_messages(writer, &id, chat, &times, now)?;
+        let changed = match chat.follows {
+            0 => save_messages(writer, &id, chat, &times, now)?,
+            _ => append_messages(writer, &id, chat, &times, now)?,
+        };
         if chat.messages.is_empty() {
             index_title(writer, row, chat.title.as_deref())?;
         }
@@ -190,6 +193,47 @@ fn save_messages(
         unindex_passage(writer, message_key(gone.row))?;
     }
     Ok(changed_positions(&unchanged, stored_count))
+}
+
+/// Adds new messages after the stored ones, which are not read. Fails if they do not follow them.
+/// Returns the positions of the passages to index.
+fn append_messages(
+    writer: &Writer<'_>,
+    conversation_id: &str,
+    chat: &ChatDraft,
+    times: &[Timestamp],
+    now: Timestamp,
+) -> Result<Vec<RangeInclusive<usize>>, SourceError> {
+    let last = writer.query_first(
+        sql!("last_message"),
+        named_params! { ":conversation_id": conversation_id },
+        |row| {
+            let (position, timestamp): (i64, String) =
+                (row.get("position")?, row.get("timestamp")?);
+            Ok((row.get::<_, String>("id")?, position, timestamp))
+        },
+    )?;
+    let refused = || {
+        let reason =
+            format!("the messages do not follow those of conversation `{conversation_id}`");
+        SourceError::Refused(reason)
+    };
+    let (mut parent, position, latest) = last.ok_or_else(refused)?;
+    let is_later = times.first().is_some_and(|time| time.to_string() > latest);
+    if position + 1 != to_column(chat.follows) || !is_later {
+        return Err(refused());
+    }
+    for (position, (message, sent_at)) in (chat.follows..).zip(chat.messages.iter().zip(times)) {
+        let id = message.id.as_deref().filter(|id| !id.is_empty()).ok_or_else(refused)?;
+        if message.sent_at.is_none() || !is_message_id_free(writer, id)? {
+            return Err(refused());
+        }
+        let place = (conversation_id, Some(parent.as_str()), position);
+        insert_message(writer, id, place, message, *sent_at, now)?;
+        id.clone_into(&mut parent);
+    }
+    let beside = chat.follows.saturating_sub(1).max(1)..=chat.follows + chat.messages.len() - 1;
+    Ok(vec![0..=0, beside])
 }
 
 /// Returns the positions of the passages to index as ranges. `unchanged` has the previous position

@@ -1,5 +1,5 @@
--- Lists the conversations with a mark that changes with the conversation or its messages, and their
--- sizes in bytes. Ordered by rowid, so that parents precede their branches. Columns that older
+-- Lists the conversations with a mark that changes with the conversation or its messages, the extent
+-- of their messages, and their sizes in bytes. Ordered by rowid, so that parents precede their branches. Columns that older
 -- databases lack are read through `absent`: a column name that a subquery does not find in its own
 -- table resolves to the outer query.
 WITH visible AS (
@@ -14,6 +14,10 @@ said AS (
     SELECT
         conversation_id,
         concat_ws('|', count(*), total(version), total(number), max(last_modified)) AS mark,
+        concat_ws(
+            '|', count(*), CAST(total(version) AS INTEGER), CAST(total(number) AS INTEGER),
+            CAST(total(octet_length(content)) AS INTEGER), max(number)
+        ) AS extent,
         total(octet_length(content)) AS bytes
     FROM visible
     GROUP BY conversation_id
@@ -31,6 +35,7 @@ SELECT
     concat_ws(
         '|', conversations.version, conversations.last_modified, said.mark, words.mark
     ) AS mark,
+    said.extent,
     CAST(said.bytes AS INTEGER) AS bytes
 FROM conversations
 LEFT JOIN said ON said.conversation_id = conversations.id

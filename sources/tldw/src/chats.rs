@@ -2,6 +2,9 @@
 //!
 //! Deleting a conversation in tldw leaves its messages undeleted, so messages are only read through
 //! an existing conversation. Of several variants of a message, only the selected one is read.
+//!
+//! A conversation that only grew is read from the first new message on. The digest of each
+//! conversation has the extent of its messages for that purpose.
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use vademecum_kit::model::{ChatBranch, ChatDraft, DraftBody, MessageDraft};
@@ -11,6 +14,74 @@ use crate::{cell, read_limits::RowBudget};
 /// Lists the conversations with their change marks and sizes.
 pub(crate) const LIST_SQL: &str = sql!("chats");
 
+/// The number and the sums by which the messages of a conversation are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ConversationExtent {
+    messages: i64,
+    versions: i64,
+    numbers: i64,
+    bytes: i64,
+    last_number: i64,
+}
+
+impl ConversationExtent {
+    /// Parses the numbers that the listing gives.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let numbers: Vec<i64> = text.split('|').map(str::parse).collect::<Result<_, _>>().ok()?;
+        let [messages, versions, numbers, bytes, last_number] = numbers.try_into().ok()?;
+        Some(Self { messages, versions, numbers, bytes, last_number })
+    }
+
+    /// Returns the extent with one more message.
+    fn with_message(self, number: i64, version: i64, message: &MessageDraft) -> Self {
+        Self {
+            messages: self.messages + 1,
+            versions: self.versions.saturating_add(version),
+            numbers: self.numbers.saturating_add(number),
+            bytes: self.bytes.saturating_add(i64::try_from(message.content.len()).unwrap_or(0)),
+            last_number: self.last_number.max(number),
+        }
+    }
+}
+
+/// Reads the messages by which a conversation grew from one extent to another; `None` if it changed
+/// otherwise.
+pub(crate) fn read_appended(
+    connection: &Connection,
+    id: &str,
+    origins: &str,
+    (before, after): (ConversationExtent, ConversationExtent),
+) -> rusqlite::Result<Option<DraftBody>> {
+    if after.messages <= before.messages || before.messages <= 0 {
+        return Ok(None);
+    }
+    let Some(chat) = find_conversation(connection, id, origins)? else { return Ok(None) };
+    let mut statement = connection.prepare_cached(sql!("appended_messages"))?;
+    let (mut messages, mut budget) = (Vec::new(), RowBudget::of_item());
+    let mut extent = before;
+    let mut rows = statement.query(named_params! { ":id": id, ":after": before.last_number })?;
+    while let Some(row) = rows.next()? {
+        let message = message_from_row(row)?;
+        budget.count(message.content.len())?;
+        let version = cell::integer(row, "version")?.unwrap_or(0);
+        extent = extent.with_message(row.get("number")?, version, &message);
+        messages.push(message);
+    }
+    let follows = usize::try_from(before.messages).unwrap_or(0);
+    let body = DraftBody::Chat(ChatDraft { messages, follows, ..chat });
+    Ok((extent == after).then_some(body))
+}
+
+fn find_conversation(
+    connection: &Connection,
+    id: &str,
+    origins: &str,
+) -> rusqlite::Result<Option<ChatDraft>> {
+    let mut statement = connection.prepare_cached(sql!("chat"))?;
+    let id = named_params! { ":id": id };
+    statement.query_row(id, |row| conversation_from_row(row, origins)).optional()
+}
+
 /// Reads a conversation; `None` if it no longer exists. `origins` is the prefix of the origins of
 /// all items of this user.
 pub(crate) fn read_conversation(
@@ -18,10 +89,7 @@ pub(crate) fn read_conversation(
     id: &str,
     origins: &str,
 ) -> rusqlite::Result<Option<DraftBody>> {
-    let mut statement = connection.prepare_cached(sql!("chat"))?;
-    let chat =
-        statement.query_row(named_params! { ":id": id }, |row| conversation_from_row(row, origins));
-    let Some(chat) = chat.optional()? else { return Ok(None) };
+    let Some(chat) = find_conversation(connection, id, origins)? else { return Ok(None) };
     let mut statement = connection.prepare_cached(sql!("messages"))?;
     let (mut messages, mut budget) = (Vec::new(), RowBudget::of_item());
     for message in statement.query_map(named_params! { ":id": id }, message_from_row)? {
@@ -49,6 +117,7 @@ fn conversation_from_row(row: &Row<'_>, origins: &str) -> rusqlite::Result<ChatD
         modified_at: cell::datetime(row, "last_modified")?,
         fork: left.map(|left| ChatBranch { of: origin(left), after }),
         messages: Vec::new(),
+        follows: 0,
     })
 }
 

@@ -8,12 +8,16 @@ use std::collections::HashMap;
 use rusqlite::{Connection, ErrorCode};
 use uuid::Uuid;
 use vademecum_kit::{
-    model::{Draft, DraftBody, SaveOutcome, SourceName},
+    model::{ChatDraft, Draft, DraftBody, SaveOutcome, SourceName},
     source::{Source, SourceError},
     store::{Durability, Store, Writer},
 };
 
-use crate::{TldwError, TldwFile, TldwUser, cell, characters, chats, media, notes, prompts};
+use crate::{
+    TldwError, TldwFile, TldwUser, cell, characters,
+    chats::{self, ConversationExtent, read_appended},
+    media, notes, prompts,
+};
 
 /// Part of every digest. Increment it when the same row yields another draft than before.
 const DIGEST_VERSION: &str = "tldw/1";
@@ -69,6 +73,8 @@ struct ChangedItem {
     origin: String,
     digest: String,
     bytes: i64,
+    /// Previous and present extent of the messages of a conversation.
+    growth: Option<(ConversationExtent, ConversationExtent)>,
 }
 
 /// Synchronises one source of the replica with the database in `file`. `progress` receives the
@@ -149,11 +155,18 @@ impl SourceSync<'_> {
             }
             let origin = format!("{}{id}", self.origins);
             let digest = item_digest(&origin, &cell::text(row, "mark")?.unwrap_or_default());
-            if known.remove(&origin).as_ref() == Some(&digest) {
+            let known = known.remove(&origin);
+            let (known_digest, known_extent) = split_extent(known.as_deref().unwrap_or_default());
+            if known_digest == digest {
                 self.summary.unchanged += 1;
-            } else {
-                changed.push(ChangedItem { id, origin, digest, bytes });
+                continue;
             }
+            let is_chat = self.source.name() == SourceName::Chats;
+            let extent = if is_chat { cell::text(row, "extent")? } else { None };
+            let now = extent.as_deref().and_then(ConversationExtent::parse);
+            let digest =
+                extent.map_or_else(|| digest.clone(), |extent| format!("{digest}/{extent}"));
+            changed.push(ChangedItem { id, origin, digest, bytes, growth: known_extent.zip(now) });
         }
         Ok(changed)
     }
@@ -194,7 +207,14 @@ impl SourceSync<'_> {
     /// Reads an item; `None` if it has vanished since the listing or cannot be read.
     fn read_draft(&mut self, item: &ChangedItem) -> Result<Option<Draft>, TldwError> {
         let name = self.source.name();
-        let read = self.file.read(|it| read_body(it, name, &item.id, &self.origins));
+        let read = self.file.read(|it| {
+            let grown =
+                item.growth.map(|growth| read_appended(it, &item.id, &self.origins, growth));
+            match grown.transpose()?.flatten() {
+                Some(body) => Ok(Some(body)),
+                None => read_body(it, name, &item.id, &self.origins),
+            }
+        });
         match read {
             Ok(body) => Ok(body.map(|body| Draft {
                 origin: item.origin.clone(),
@@ -229,7 +249,11 @@ impl SourceSync<'_> {
             }
             Err(_) => drafts
                 .iter()
-                .map(|draft| self.store.write(Durability::Bulk, |writer| save(writer, draft)))
+                .map(|draft| {
+                    let whole = self.read_whole(draft)?;
+                    let draft = whole.as_ref().unwrap_or(draft);
+                    self.store.write(Durability::Bulk, |writer| save(writer, draft))
+                })
                 .collect(),
         };
         for (draft, saved) in drafts.iter().zip(saved) {
@@ -243,6 +267,18 @@ impl SourceSync<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Reads a conversation again if the draft has only its last messages.
+    fn read_whole(&self, draft: &Draft) -> Result<Option<Draft>, SourceError> {
+        let (DraftBody::Chat(ChatDraft { follows: 1.., .. }), Some(id)) = (&draft.body, &draft.id)
+        else {
+            return Ok(None);
+        };
+        let name = self.source.name();
+        let read = self.file.read(|it| read_body(it, name, id, &self.origins));
+        let body = read.map_err(|error| SourceError::Unavailable(error.to_string()))?;
+        Ok(body.map(|body| Draft { body, ..draft.clone() }))
     }
 
     fn record_problem(&mut self, id: &str, reason: String) {
@@ -278,6 +314,15 @@ fn read_body(
         SourceName::Characters => characters::read_character(connection, id),
         SourceName::Prompts => prompts::read_prompt(connection, id),
         SourceName::Collections => Ok(None),
+    }
+}
+
+/// Splits the stored digest of a conversation into the digest of its state and the extent of its
+/// messages, if it has one.
+fn split_extent(digest: &str) -> (&str, Option<ConversationExtent>) {
+    match digest.split_once('/') {
+        Some((digest, extent)) => (digest, ConversationExtent::parse(extent)),
+        None => (digest, None),
     }
 }
 

@@ -225,6 +225,9 @@ pub struct ChatDraft {
     pub fork: Option<ChatBranch>,
     /// Messages in order. A branch contains only messages that its parent does not have.
     pub messages: Vec<MessageDraft>,
+    /// Number of stored messages that `messages` follow; 0 if they are all messages.
+    #[serde(skip)]
+    pub follows: usize,
 }
 
 /// The point where a conversation branches off another one.
