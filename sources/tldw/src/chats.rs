@@ -68,6 +68,8 @@ pub(crate) fn read_appended(
         messages.push(message);
     }
     let follows = usize::try_from(before.messages).unwrap_or(0);
+    // The start of the conversation is known, and would move the times of the messages.
+    let chat = ChatDraft { created_at: None, ..chat };
     let body = DraftBody::Chat(ChatDraft { messages, follows, ..chat });
     Ok((extent == after).then_some(body))
 }
