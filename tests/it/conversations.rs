@@ -165,3 +165,58 @@ fn pages_of_long_messages_show_each_message() {
     }
     assert_eq!(shown, (0..60).collect::<Vec<_>>());
 }
+
+/// Creates a library with a dialogue of two persons, and a longer conversation of a third one.
+fn dialogue() -> Library {
+    let library = Library::new();
+    let talk = [
+        ("Zebulon", "Where did you learn to tie nets?"),
+        ("Maren", "My grandmother taught me on the pier."),
+        ("Zebulon", "I would like to try that."),
+        ("Maren", "Come on Saturday, and bring a knife."),
+    ];
+    let talk = talk.map(|(sender, text)| (sender, text.to_owned()));
+    let other = (0..30).map(|number| ("Ilse", format!("The weather report number {number}.")));
+    for (file, title, messages) in
+        [("nets.json", "Nets", talk.to_vec()), ("weather.json", "Weather", other.collect())]
+    {
+        let whole = claude_conversation(title, messages.into_iter()).to_string();
+        library.import_file("chats", file, whole);
+    }
+    library
+}
+
+#[test]
+fn messages_are_found_by_their_sender() {
+    let server = dialogue().serve();
+    let client = server.client();
+    for query in ["Zebulon", "sender:zebulon"] {
+        let found = client.call_tool("chats.search", &json!({ "query": query }));
+        let hits = found["results"].as_array().unwrap();
+        assert_eq!(hits.len(), 2, "{query}: {found}");
+        assert!(hits.iter().all(|hit| hit["sender"] == "Zebulon"), "{query}: {found}");
+    }
+    let found = client.call_tool("chats.search", &json!({ "query": "what would Zebulon like?" }));
+    assert_eq!(found["results"][0]["snippet"], "I would like to try that.", "{found}");
+    let filtered = json!({ "query": "who taught Zebulon nets", "sender": "maren" });
+    let found = client.call_tool("chats.search", &filtered);
+    let hits = found["results"].as_array().unwrap();
+    assert!(!hits.is_empty() && hits.iter().all(|hit| hit["sender"] == "Maren"), "{found}");
+}
+
+#[test]
+fn answer_is_found_by_words_of_its_question() {
+    let server = dialogue().serve();
+    let client = server.client();
+    let question = json!({ "query": "Where did Maren learn to tie nets?", "highlight": true });
+    let found = client.call_tool("chats.search", &question);
+    let hits = found["results"].as_array().unwrap();
+    let answer = hits.iter().find(|hit| hit["loc"]["message_index"] == 1).unwrap();
+    assert_eq!(answer["snippet"], "My grandmother taught me on the pier.");
+    assert_eq!((&answer["highlights"], &answer["matched"]), (&json!([]), &json!(["Maren"])));
+    // A search for single words finds the messages that have them.
+    let hit = client.only_hit("chats.search", &json!({ "query": "grandmother" }));
+    assert_eq!(hit["loc"]["message_index"], 1);
+    let hit = client.only_hit("chats.search", &json!({ "query": "\"on the pier\"" }));
+    assert_eq!(hit["loc"]["message_index"], 1);
+}

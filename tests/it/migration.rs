@@ -135,6 +135,46 @@ fn migrated_characters_are_searchable_in_all_fields() {
     assert_eq!(checked.code, 0, "{checked:?}");
 }
 
+/// The migrations to version 7, and a conversation as that version stored it, with a deleted message.
+const VERSION_7_SQL: [&str; 3] = [
+    include_str!("../../schemas/sqlite/chacha/0006_portable_view.sql"),
+    include_str!("../../schemas/sqlite/chacha/0007_fts_versions.sql"),
+    "PRAGMA user_version = 7;
+     INSERT INTO conversations (row, id, root_id, title, created_at, last_modified)
+     VALUES (1, 'c', 'c', 'Harbour', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z');
+     INSERT INTO messages (
+         row, id, conversation_id, sender, content, timestamp, last_modified, deleted
+     )
+     VALUES
+         (1, 'late', 'c', 'Zebulon', 'Then I stay.', '2026-01-03T00:00:00.000Z', '2026-01-03T00:00:00.000Z', 0),
+         (2, 'gone', 'c', 'Maren', 'A deleted message.', '2026-01-02T00:00:00.000Z', '2026-01-03T00:00:00.000Z', 1),
+         (3, 'answer', 'c', 'Maren', 'Only at noon.', '2026-01-02T00:00:00.000Z', '2026-01-03T00:00:00.000Z', 0),
+         (4, 'question', 'c', 'Zebulon', 'When does the ferry call?', '2026-01-01T00:00:00.000Z', '2026-01-03T00:00:00.000Z', 0);
+     INSERT INTO chat_fts (rowid, title, content)
+     VALUES (2, 'Harbour', 'When does the ferry call?'), (7, '', 'Only at noon.'),
+            (3, '', 'Then I stay.');",
+];
+
+#[test]
+fn migrated_conversations_are_searchable_by_sender_and_neighbours() {
+    let (library, path) =
+        library_with_chacha(&[&VERSION_4_SQL[..], &VERSION_5_SQL, &VERSION_7_SQL].concat());
+    let server = library.serve();
+    let client = server.client();
+    let found = |query: &str| client.search_uris("chats.search", &json!({ "query": query }));
+    assert_eq!(found("maren"), ["chats://c#answer"]);
+    let mut zebulon = found("zebulon");
+    zebulon.sort();
+    assert_eq!(zebulon, ["chats://c", "chats://c#late"]);
+    assert!(found("when does the ferry come").contains(&"chats://c#answer".to_owned()));
+    let hit = client.only_hit("chats.search", &json!({ "query": "stay" }));
+    assert_eq!(hit["loc"]["message_index"], 2, "{hit}");
+    drop(server.kill_and_read_log());
+    let checked = library.run(&["check"]);
+    assert_eq!(checked.code, 0, "{checked:?}");
+    plain_sqlite::assert_portable_schema(&plain_sqlite::open_plainly(&path));
+}
+
 /// Returns the version of the words in the full-text table of the notes.
 fn note_words_version(connection: &Connection) -> i64 {
     let sql = "SELECT version FROM fts_versions WHERE table_name = 'note_fts'";

@@ -53,31 +53,25 @@ CREATE VIRTUAL TABLE chat_fts USING fts5 (
     content = '', contentless_delete = 1, tokenize = 'vademecum'
 );
 CREATE VIRTUAL TABLE chat_words USING fts5vocab(chat_fts, row);
--- The neighbours are the end of the message before and the beginning of the message after, of at most
--- 200 characters each, cut between words.
+-- The neighbours are the end of the message before, of at most 200 characters, and the beginning of
+-- the message after, of at most 100, both cut between words.
 INSERT INTO chat_fts (rowid, title, sender, content, neighbours)
 SELECT
     key, title, sender, content,
     coalesce(
         CASE
             WHEN length(previous) <= 200 THEN previous
-            ELSE substr(
-                substr(previous, -200), instr(substr(previous, -200), ' ') + 1
-            )
+            ELSE substr(substr(previous, -200), instr(substr(previous, -200), ' ') + 1)
         END || char(10),
         ''
     ) || coalesce(
         CASE
-            WHEN length(next) <= 200 THEN next
+            WHEN length(next) <= 100 THEN next
             ELSE coalesce(
                 nullif(
-                    rtrim(
-                        substr(next, 1, 200),
-                        replace(substr(next, 1, 200), ' ', '')
-                    ),
-                    ''
+                    rtrim(substr(next, 1, 100), replace(substr(next, 1, 100), ' ', '')), ''
                 ),
-                substr(next, 1, 200)
+                substr(next, 1, 100)
             )
         END,
         ''

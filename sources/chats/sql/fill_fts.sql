@@ -5,23 +5,17 @@ SELECT
     coalesce(
         CASE
             WHEN length(previous) <= 200 THEN previous
-            ELSE substr(
-                substr(previous, -200), instr(substr(previous, -200), ' ') + 1
-            )
+            ELSE substr(substr(previous, -200), instr(substr(previous, -200), ' ') + 1)
         END || char(10),
         ''
     ) || coalesce(
         CASE
-            WHEN length(next) <= 200 THEN next
+            WHEN length(next) <= 100 THEN next
             ELSE coalesce(
                 nullif(
-                    rtrim(
-                        substr(next, 1, 200),
-                        replace(substr(next, 1, 200), ' ', '')
-                    ),
-                    ''
+                    rtrim(substr(next, 1, 100), replace(substr(next, 1, 100), ' ', '')), ''
                 ),
-                substr(next, 1, 200)
+                substr(next, 1, 100)
             )
         END,
         ''

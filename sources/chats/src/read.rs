@@ -104,7 +104,7 @@ fn show_message(finder: &Highlighter<'_>, conversation: Conversation, message: &
 }
 
 /// Builds the hit of a conversation: with a snippet of the opening message if the query matches
-/// there, else of the title and the opening message.
+/// there or its sender, else of the title and the opening message.
 fn show_conversation(
     finder: &Highlighter<'_>,
     columns: &[&str],
