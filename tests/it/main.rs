@@ -102,6 +102,7 @@ mod table_rows;
 mod third_party_exports;
 mod titles;
 mod tldw;
+mod tldw_conversations;
 mod tool_availability;
 mod tools;
 #[cfg(unix)]

@@ -12,7 +12,7 @@ use crate::support::{
 };
 
 /// Serves a directory with a single user.
-fn serve(library: &Library, tldw: &TldwDirectory) -> Server {
+pub(crate) fn serve(library: &Library, tldw: &TldwDirectory) -> Server {
     library.serve_with(&["--tldw", tldw.path_str()])
 }
 
@@ -21,7 +21,7 @@ fn serve_many(library: &Library, tldw: &TldwDirectory) -> Server {
     library.serve_multi_user(&format!("[storage]\ntldw = {:?}\n", tldw.path_str()))
 }
 
-fn search_uris(client: &HttpClient<'_>, query: &str) -> Vec<String> {
+pub(crate) fn search_uris(client: &HttpClient<'_>, query: &str) -> Vec<String> {
     let mut uris = client.search_uris("knowledge.search", &json!({ "query": query, "limit": 50 }));
     uris.sort();
     uris
@@ -29,7 +29,7 @@ fn search_uris(client: &HttpClient<'_>, query: &str) -> Vec<String> {
 
 /// Repeats a request until its result is right, for at most 10 seconds. Changes by tldw are picked
 /// up with a short delay.
-fn wait_for<T>(request: impl Fn() -> T, is_right: impl Fn(&T) -> bool) -> T {
+pub(crate) fn wait_for<T>(request: impl Fn() -> T, is_right: impl Fn(&T) -> bool) -> T {
     let begun = Instant::now();
     loop {
         let answer = request();
@@ -39,7 +39,7 @@ fn wait_for<T>(request: impl Fn() -> T, is_right: impl Fn(&T) -> bool) -> T {
     }
 }
 
-fn full_item(client: &HttpClient<'_>, source: &str, id: &Value) -> Value {
+pub(crate) fn full_item(client: &HttpClient<'_>, source: &str, id: &Value) -> Value {
     client.get_item(source, id, &json!({ "mode": "full" }))
 }
 
@@ -234,52 +234,6 @@ fn replica_follows_changes_deletions_and_undeletions() {
     );
     tldw.execute_sql("1", 2, "DELETE FROM Prompts WHERE id = 21");
     assert_eq!(wait_for(|| search_uris(&client, "describe"), Vec::is_empty), [""; 0]);
-}
-
-/// Appends a message to the conversation c-1 of tldw.
-fn append_message(tldw: &TldwDirectory, id: &str, sender: &str, content: &str, sent: &str) {
-    let sql = format!(
-        "INSERT INTO messages (id, conversation_id, sender, content, timestamp)
-         VALUES ('{id}', 'c-1', '{sender}', '{content}', '2026-{sent}')"
-    );
-    tldw.execute_sql("1", 0, &sql);
-}
-
-#[test]
-fn appended_messages_are_found_in_order() {
-    let (library, tldw) = (Library::new(), TldwDirectory::new(TldwVariant::Server, &["1"]));
-    let server = serve(&library, &tldw);
-    let client = server.client();
-    let found = |query: &str| wait_for(|| search_uris(&client, query), |found| !found.is_empty());
-    assert_eq!(found("third"), ["chats://c-1#m-3"]);
-    append_message(&tldw, "m-10", "Zebulon", "A gull.", "02-01 10:00:00");
-    assert_eq!(found("gull"), ["chats://c-1#m-10"]);
-    append_message(&tldw, "m-11", "Zebulon", "A heron.", "02-01 11:00:00");
-    assert_eq!(found("heron"), ["chats://c-1#m-11"]);
-    // This one is earlier than the last ones, although it is added later.
-    append_message(&tldw, "m-12", "Orla", "A tern.", "01-07 10:00:00");
-    assert_eq!(found("tern"), ["chats://c-1#m-12"]);
-    // An earlier message changes when another one is appended.
-    tldw.execute_sql(
-        "1",
-        0,
-        "UPDATE messages SET content = 'A plover.', version = version + 1 WHERE id = 'm-10'",
-    );
-    append_message(&tldw, "m-13", "Orla", "A puffin.", "02-01 12:00:00");
-    assert_eq!(found("puffin"), ["chats://c-1#m-13"]);
-    assert_eq!((search_uris(&client, "gull"), found("plover").len()), (Vec::new(), 1));
-    let whole = full_item(&client, "chats", &json!("c-1"));
-    let messages = whole["content"]["messages"].as_array().unwrap();
-    let ids: Vec<_> = messages.iter().map(|message| message["message_id"].as_str()).collect();
-    let order = ["m-1", "m-2", "m-3", "m-12", "m-10", "m-11", "m-13"];
-    assert_eq!(ids, order.map(Some));
-    let neighbour = found("what comes before the puffin");
-    assert_eq!(neighbour, ["chats://c-1#m-11", "chats://c-1#m-13"]);
-    assert_eq!(found("zebulon"), ["chats://c-1#m-10", "chats://c-1#m-11"]);
-    tldw.execute_sql("1", 0, "UPDATE messages SET deleted = 1, version = 9 WHERE id = 'm-13'");
-    assert_eq!(wait_for(|| search_uris(&client, "puffin"), Vec::is_empty), [""; 0]);
-    tldw.execute_sql("1", 0, "UPDATE messages SET deleted = 0, version = 10 WHERE id = 'm-13'");
-    assert_eq!(found("puffin"), ["chats://c-1#m-13"]);
 }
 
 #[test]

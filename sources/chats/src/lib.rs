@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn answer_is_found_by_the_question_before() {
         let bench = SourceFixture::with_drafts(Chats, &dialogue());
-        let hits = bench.search("Maren ferry island");
+        let hits = bench.search("is Maren on the ferry to the island");
         let answer = hits.iter().position(|hit| hit.sender.as_deref() == Some("Maren")).unwrap();
         assert_eq!(hits[answer].snippet.as_deref(), Some("Only in the morning."));
         assert_eq!(hits[answer].matched.as_deref(), Some(&["Maren".to_owned()][..]));

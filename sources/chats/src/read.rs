@@ -117,8 +117,9 @@ fn show_conversation(
     let sender = opening.filter(|_| counts("sender")).map_or("", |opening| opening.sender.as_str());
     let found = if counts("content") { finder.find_matches(text) } else { TextMatches::default() };
     let matched = finder.matched_words(&found, &[&title, sender]);
+    let is_in_opening = found.densest.is_some() || finder.find_matches(sender).densest.is_some();
     let (excerpt, hit) = match opening {
-        Some(opening) if found.densest.is_some() => {
+        Some(opening) if is_in_opening => {
             (finder.make_excerpt(text, found.densest), conversation_hit_at(conversation, opening))
         }
         Some(_) | None => {
