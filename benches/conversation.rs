@@ -3,8 +3,8 @@
 //! Two users have the same messages: one in a single conversation, the other in conversations of
 //! twenty. Each searches them for the maximum number of hits; the CPU time is that of the server.
 //! Then many callers search the long conversation at once, and the sources that did not answer in
-//! time are counted. At last a message is appended to a long and to a short conversation of a tldw
-//! database, which a replica follows.
+//! time are counted. At last messages are appended to a long and to a short conversation of a tldw
+//! database, which a replica follows one by one.
 //!
 //! `cargo bench -p vademecum-benches --bench conversation -- --json conversation.json`
 
@@ -18,7 +18,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OpenFlags, params};
 use serde_json::{Value, json};
 use vademecum_benches::{
     HttpClient, Passage, ServerProcess, TextSource, create_users, find_source, measure_thread_cpu,
@@ -26,7 +26,6 @@ use vademecum_benches::{
 };
 use vademecum_kit::{
     model::{ChatDraft, Draft, DraftBody, MessageDraft, SourceName, Timestamp},
-    source::SourceError,
     store::{Database, Durability, Store},
 };
 use vademecum_tldw::{MissingItems, TldwFile, find_user, sync_source};
@@ -154,9 +153,7 @@ fn save_conversations(library: &Path, passages: &[Passage], length: usize) -> Re
         let chat = ChatDraft { title, messages: messages.collect(), ..ChatDraft::default() };
         let body = DraftBody::Chat(chat);
         let draft = Draft { digest: origin.clone(), origin, id: None, body };
-        store.write(Durability::Bulk, |writer| {
-            chats.save_draft(writer, &draft).map(drop).map_err(SourceError::from)
-        })?;
+        store.write(Durability::Bulk, |writer| chats.save_draft(writer, &draft))?;
     }
     Ok(store.checkpoint()?)
 }
@@ -170,7 +167,7 @@ fn search_cost(server: &ServerProcess, user: &str, call: &str) -> Result<Duratio
     for _ in 0..CALLS {
         send(&mut client, call)?;
     }
-    Ok((process.cpu_time()? - before) / u32::try_from(CALLS)?)
+    Ok(process.cpu_time()?.saturating_sub(before) / u32::try_from(CALLS)?)
 }
 
 /// Returns the number of sources that did not answer in time, over all searches of all callers.
@@ -201,7 +198,7 @@ fn count_late_sources(server: &ServerProcess, user: &str, call: &str) -> Result<
 fn append_costs(folder: &Path, passages: &[Passage]) -> Result<[Duration; 2]> {
     fs::create_dir_all(folder)?;
     let path = folder.join("ChaChaNotes.db");
-    let mut tldw = Connection::open(&path)?;
+    let mut tldw = Connection::open_with_flags(&path, OpenFlags::default())?;
     tldw.execute_batch(TLDW_TABLES)?;
     let parts = [("long", passages), ("short", passages.get(..SHORT_LENGTH).context("too few")?)];
     for (id, part) in parts {
@@ -222,12 +219,11 @@ fn append_costs(folder: &Path, passages: &[Passage]) -> Result<[Duration; 2]> {
         Ok(done.new + done.updated)
     };
     follow()?;
-    // The first change after a whole read has the extent of the messages recorded.
     let mut costs = [Vec::new(), Vec::new()];
     for round in 0..APPENDED {
         for ((id, part), costs) in parts.into_iter().zip(&mut costs) {
             append(&tldw, id, part.len() + round, passages.get(round).context("too few")?)?;
-            let (changed, cost) = measure_thread_cpu(&follow);
+            let (changed, cost) = measure_thread_cpu(follow);
             ensure!(changed? == 1, "one conversation has changed");
             costs.push(cost);
         }
