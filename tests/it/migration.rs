@@ -136,7 +136,7 @@ fn migrated_characters_are_searchable_in_all_fields() {
 }
 
 /// The migrations to version 7, and a conversation as that version stored it, with a deleted message.
-const VERSION_7_SQL: [&str; 3] = [
+const VERSION_7_CHAT_SQL: [&str; 3] = [
     include_str!("../../schemas/sqlite/chacha/0006_portable_view.sql"),
     include_str!("../../schemas/sqlite/chacha/0007_fts_versions.sql"),
     "PRAGMA user_version = 7;
@@ -157,8 +157,9 @@ const VERSION_7_SQL: [&str; 3] = [
 
 #[test]
 fn migrated_conversations_are_searchable_by_sender_and_neighbours() {
-    let (library, path) =
-        library_with_chacha(&[&VERSION_4_SQL[..], &VERSION_5_SQL[..1], &VERSION_7_SQL].concat());
+    let (library, path) = library_with_chacha(
+        &[&VERSION_4_SQL[..], &VERSION_5_SQL[..1], &VERSION_7_CHAT_SQL].concat(),
+    );
     let server = library.serve();
     let client = server.client();
     let found = |query: &str| client.search_uris("chats.search", &json!({ "query": query }));

@@ -41,7 +41,7 @@ pub enum Field {
 
 impl Field {
     /// Field names accepted in queries.
-    const QUERY_NAMES: [(&str, Self); 25] = [
+    const QUERY_NAMES: [(&str, Self); 26] = [
         ("title", Self::Title),
         ("name", Self::Title),
         ("text", Self::Text),
