@@ -180,7 +180,7 @@ fn dialogue() -> Library {
     for (file, title, messages) in
         [("nets.json", "Nets", talk.to_vec()), ("weather.json", "Weather", other.collect())]
     {
-        let whole = claude_conversation(title, messages.into_iter()).to_string();
+        let whole = claude_conversation(title, messages).to_string();
         library.import_file("chats", file, whole);
     }
     library
