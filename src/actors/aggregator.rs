@@ -48,6 +48,8 @@ pub(crate) struct MergedResults {
     pub(crate) without_tags: Vec<SourceName>,
     /// Reason why vectors were not used.
     pub(crate) vectors_skipped_reason: Option<String>,
+    /// Cosine similarity below which vector hits are coincidences.
+    pub(crate) similarity_floor: Option<f64>,
 }
 
 impl MergedResults {

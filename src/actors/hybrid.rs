@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use vademecum_embed::UnrelatedSimilarity;
 use vademecum_kit::{
     model::{Hit, RankedMatch, ScoreType, Uri},
     search::{FUSION_DEPTH, MmrLambda, diversify, fuse_by_support, make_snippet},
@@ -12,11 +13,10 @@ use vademecum_kit::{
 };
 
 use super::{
-    SourceFailure,
     aggregator::MergedResults,
     blocking_pool::BlockingPool,
     error::error_chain,
-    vector_indexes::{VectorHit, VectorIndexes, vector_item_uri},
+    vector_indexes::{NearestItems, VectorHit, VectorIndexes, vector_item_uri},
 };
 
 /// Number of leading results that are diversified.
@@ -27,6 +27,9 @@ const DIVERSIFY_DEPTH: usize = 50;
 pub struct VectorQuery {
     /// Query vector; without one, only full-text search is used.
     pub vector: Option<Arc<[f32]>>,
+    /// Similarity of unrelated texts, if known. Vector hits that do not exceed what is reached by
+    /// chance are left out.
+    pub unrelated: Option<UnrelatedSimilarity>,
     /// Search mode.
     pub mode: SearchMode,
     /// Weight of relevance against novelty; `None` disables diversification.
@@ -83,12 +86,12 @@ impl VectorQuery {
                 SearchMode::FullText => Ok(merged),
                 SearchMode::Rerank => rerank_by_vector(merged, &spaces, &vector),
                 SearchMode::Vector => {
-                    let near = spaces.nearest(&vector, take);
-                    near.map(|(near, failed)| vector_results(merged, near, failed, take))
+                    let near = spaces.nearest(&vector, take, vectors.unrelated);
+                    near.map(|near| vector_results(merged, near, take))
                 }
                 SearchMode::Hybrid => {
-                    let near = spaces.nearest(&vector, FUSION_DEPTH);
-                    near.map(|(near, failed)| fuse_rankings(merged, near, &failed, take))
+                    let near = spaces.nearest(&vector, FUSION_DEPTH, vectors.unrelated);
+                    near.map(|near| fuse_rankings(merged, near, take))
                 }
             }?;
             let mut done = vectors.diversify_results(done, &spaces)?;
@@ -169,11 +172,11 @@ fn rerank_by_vector(
 /// Returns the vector results alone.
 fn vector_results(
     mut merged: MergedResults,
-    near: Vec<VectorHit>,
-    failed: Vec<SourceFailure>,
+    NearestItems { hits: near, failed, similarity_floor }: NearestItems,
     take: usize,
 ) -> MergedResults {
     merged.failed.extend(failed);
+    merged.similarity_floor = similarity_floor;
     merged.ranked = near.iter().map(|near| near.ranked.clone()).collect();
     // One more than found if the limit was reached, to signal further results.
     merged.total = near.len() + usize::from(near.len() >= take);
@@ -185,10 +188,10 @@ fn vector_results(
 /// Collections without vectors contribute full-text results only.
 fn fuse_rankings(
     mut merged: MergedResults,
-    near: Vec<VectorHit>,
-    failed: &[SourceFailure],
+    NearestItems { hits: near, failed, similarity_floor }: NearestItems,
     take: usize,
 ) -> MergedResults {
+    merged.similarity_floor = similarity_floor;
     merged.vectors_skipped_reason = failed
         .iter()
         .map(|failed| format!("{}: {}", failed.display_name(), failed.reason))

@@ -276,8 +276,8 @@ impl VectorIndexer {
         })
     }
 
-    /// Returns the items nearest to a vector, best first, from these sources with these filters.
-    /// Items that `is_visible` rejects are left out. Blocks.
+    /// Returns the items nearest to a vector, best first, from these sources with these filters, and
+    /// the number of vectors in the index. Items that `is_visible` rejects are left out. Blocks.
     pub(crate) fn nearest_items(
         &self,
         vector: &[f32],
@@ -285,16 +285,16 @@ impl VectorIndexer {
         take: usize,
         deadline: &Deadline,
         is_visible: &dyn Fn(&Uri, i64) -> Result<bool, SourceError>,
-    ) -> Result<Vec<VectorHit>, SourceError> {
+    ) -> Result<(Vec<VectorHit>, usize), SourceError> {
         if !self.collection.store().path().exists() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), 0));
         }
         let names = wanted.iter().map(|(name, _)| name.to_string()).collect();
         let filter = DocumentFilter { source_names: Some(names), ..DocumentFilter::default() };
         let scope = Scope { filter, access: Access::Everything };
         let mut pieces = take.saturating_mul(CHUNKS_PER_ITEM);
         loop {
-            let (passages, more) = self.collection.read(deadline.clone(), |reader| {
+            let (passages, more, compared) = self.collection.read(deadline.clone(), |reader| {
                 let nearest = self.collection.nearest(reader, vector, pieces, &scope)?;
                 let keys: Vec<i64> = nearest.chunks.iter().map(|near| near.key).collect();
                 let passages = self.collection.read_passages(reader, &keys, &scope)?;
@@ -305,11 +305,11 @@ impl VectorIndexer {
                     .filter_map(|passage| Some((near.get(&passage.key).copied()?, passage)))
                     .map(|(similarity, passage)| (passage, similarity))
                     .collect();
-                Ok((found, nearest.has_more))
+                Ok((found, nearest.has_more, nearest.compared))
             })?;
             let items = self.chunks_to_items(passages, wanted, deadline, is_visible)?;
             if items.len() >= take || !more {
-                return Ok(items.into_iter().take(take).collect());
+                return Ok((items.into_iter().take(take).collect(), compared));
             }
             // There were many chunks of few items, or the filters exclude most.
             pieces = pieces.saturating_mul(4);

@@ -35,6 +35,8 @@ pub struct SearchPage {
     pub missing_vectors: usize,
     /// Reason why vectors were not used although requested.
     pub vectors_skipped_reason: Option<String>,
+    /// Cosine similarity below which vector hits are coincidences.
+    pub similarity_floor: Option<f64>,
 }
 
 impl SearchPage {

@@ -441,6 +441,7 @@ impl Session {
                 missing_vectors: merged.missing_vectors,
                 without_tags: merged.without_tags,
                 vectors_skipped_reason: merged.vectors_skipped_reason,
+                similarity_floor: merged.similarity_floor,
             })
         }))
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use vademecum_collections::{DocumentFilter, document_uri};
+use vademecum_embed::UnrelatedSimilarity;
 use vademecum_kit::{
     model::{Deadline, Filters, Loc, RankedMatch, SourceName, Uri},
     search::vector::DistanceMetric,
@@ -24,6 +25,17 @@ pub(crate) struct VectorHit {
     pub(crate) loc: Loc,
     /// Text of that chunk.
     pub(crate) text: String,
+}
+
+/// The items nearest to a query vector.
+#[derive(Debug, Default)]
+pub(crate) struct NearestItems {
+    /// The items, best first.
+    pub(crate) hits: Vec<VectorHit>,
+    /// Collections that failed.
+    pub(crate) failed: Vec<SourceFailure>,
+    /// Cosine similarity below which the best hit would be a coincidence.
+    pub(crate) similarity_floor: Option<f64>,
 }
 
 /// Vector indexes that one search queries.
@@ -79,22 +91,35 @@ impl VectorIndexes {
         if self.visible_in.is_some() { 0 } else { missing }
     }
 
-    /// Returns the items nearest to a vector, best first, and the collections that failed. Blocks.
+    /// Returns the items nearest to a vector, best first. Blocks. If the similarity of unrelated
+    /// texts is known, no item is returned from an index whose best one is not more similar.
     pub(crate) fn nearest(
         &self,
         vector: &[f32],
         take: usize,
-    ) -> Result<(Vec<VectorHit>, Vec<SourceFailure>), SourceError> {
-        let mut near = if self.sources.is_empty() {
-            Vec::new()
-        } else {
+        unrelated: Option<UnrelatedSimilarity>,
+    ) -> Result<NearestItems, SourceError> {
+        let mut near = Vec::new();
+        let mut similarity_floor = None;
+        if !self.sources.is_empty() {
             let is_visible = |uri: &Uri, key| self.is_visible(uri, key);
-            self.indexer.nearest_items(vector, &self.sources, take, &self.deadline, &is_visible)?
-        };
+            let (found, compared) = self.indexer.nearest_items(
+                vector,
+                &self.sources,
+                take,
+                &self.deadline,
+                &is_visible,
+            )?;
+            similarity_floor = unrelated.map(|unrelated| unrelated.floor(compared));
+            let lowest = similarity_floor.map_or(0.0, |floor| f64::midpoint(1.0, floor));
+            if found.first().is_some_and(|best| best.ranked.score >= lowest) {
+                near = found;
+            }
+        }
         let opened: Vec<VisibleCollection> =
             self.collections.iter().filter_map(|wanted| wanted.from_collection.clone()).collect();
         if opened.is_empty() {
-            return Ok((near, Vec::new()));
+            return Ok(NearestItems { hits: near, failed: Vec::new(), similarity_floor });
         }
         let model = self.indexer.embedding_model(vector.len());
         // All collections of a search have the same filters.
@@ -102,7 +127,7 @@ impl VectorIndexes {
         let search = VectorSearch {
             vector,
             model: Some(&model),
-            unrelated: None,
+            unrelated,
             filter: &filter.unwrap_or_default(),
             take,
             metric: DistanceMetric::Cosine,
@@ -137,7 +162,8 @@ impl VectorIndexes {
             collection: Some(missing.name),
             reason: missing.reason,
         });
-        Ok((near, failed.collect()))
+        let similarity_floor = similarity_floor.or(list.similarity_floor);
+        Ok(NearestItems { hits: near, failed: failed.collect(), similarity_floor })
     }
 
     /// Returns the similarity of a match to a vector, (1 + cosine) / 2; `None` if it has no

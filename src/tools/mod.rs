@@ -54,8 +54,8 @@ pub use sql::{
     ProfileList, ProfileShow, Query, QueryDatabase, ReadResource, SimilaritySearch,
 };
 pub use token_estimate::estimate_tokens;
-pub(crate) use tool::similarity_floor_meta;
 pub use tool::{ErrorFormat, RegisteredTool, Tool, ToolOutput, ToolResult};
+pub(crate) use tool::{round_similarity, similarity_floor_meta};
 pub use tool_registry::ToolRegistry;
 pub use tool_set::ToolSetError;
 pub use transcript::MediaTranscript;

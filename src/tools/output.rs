@@ -10,7 +10,7 @@ use vademecum_kit::{
     store::cooperative_yield,
 };
 
-use super::{ToolOutput, ToolRegistry, render};
+use super::{ToolOutput, ToolRegistry, render, round_similarity};
 use crate::actors::{CallError, SearchPage, SourceFailure};
 use vademecum_mcp::RequestContext;
 
@@ -43,7 +43,7 @@ pub(crate) const PHRASE_NOT_FOUND: &str =
 
 /// Notes about a page of results, for the model and for `_meta`.
 #[serde_with::skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct PageNotes {
     /// Sources that failed, with the reason; their hits are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -68,6 +68,8 @@ pub(crate) struct PageNotes {
     vectors_missing: Option<usize>,
     /// Reason for a full-text search although vectors were requested.
     without_vectors: Option<String>,
+    /// Cosine similarity below which vector hits are coincidences.
+    similarity_floor: Option<f64>,
     /// Session handle, to be passed as `session`.
     session: Option<String>,
 }
@@ -225,6 +227,7 @@ pub(super) fn unrecorded_output(
         phrase_not_found: page.phrase_not_found.then_some(true),
         vectors_missing: (page.missing_vectors > 0).then_some(page.missing_vectors),
         without_vectors: page.vectors_skipped_reason,
+        similarity_floor: page.similarity_floor.map(round_similarity),
         session,
     };
     let about = (about != PageNotes::default()).then_some(about);

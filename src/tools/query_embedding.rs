@@ -65,10 +65,14 @@ impl VectorOptions {
             None => "no embeddings.provider is set on this server".to_owned(),
             Some(embeddings) => match embeddings.embed_query(query).await {
                 Ok(vector) => {
-                    return Ok((
-                        Some(VectorQuery { vector: Some(vector), mode: way, lambda }),
-                        None,
-                    ));
+                    let unrelated = match way {
+                        SearchMode::Vector | SearchMode::Hybrid => {
+                            embeddings.unrelated_similarity().await
+                        }
+                        SearchMode::FullText | SearchMode::Rerank => None,
+                    };
+                    let query = VectorQuery { vector: Some(vector), unrelated, mode: way, lambda };
+                    return Ok((Some(query), None));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a query could not be embedded");

@@ -65,6 +65,7 @@ impl Tool for KnowledgeRelated {
             return Err(CallError::Refused(problem));
         }
         let vectors = vector.map(|vector| VectorQuery {
+            unrelated: None,
             vector: Some(vector),
             mode: SearchMode::Vector,
             lambda: None,

@@ -102,8 +102,12 @@ impl<T> From<T> for ToolOutput<T> {
 
 /// Returns the `_meta` of a vector search: the cosine similarity below which hits are coincidences.
 pub(crate) fn similarity_floor_meta(floor: Option<f64>) -> Option<Map<String, Value>> {
-    let rounded = (floor? * 1_000.0).round() / 1_000.0;
-    Some(Map::from_iter([("similarity_floor".to_owned(), json!(rounded))]))
+    Some(Map::from_iter([("similarity_floor".to_owned(), json!(round_similarity(floor?)))]))
+}
+
+/// Rounds a similarity to three digits.
+pub(crate) fn round_similarity(similarity: f64) -> f64 {
+    (similarity * 1_000.0).round() / 1_000.0
 }
 
 /// Longest text, in bytes, whose structured output is serialized on the event loop. Below this

@@ -53,13 +53,24 @@ fn every_mode_finds_hits_with_its_score_type() {
 }
 
 #[test]
+fn unrelated_query_finds_nothing_by_vector() {
+    let server = bakery_library().serve_with_settings(STUB_EMBEDDINGS);
+    for mode in ["vector", "hybrid"] {
+        let unrelated = json!({ "query": "quarterly zinc dividends", "mode": mode });
+        let found = search(&server, &unrelated);
+        assert_eq!(titles_of(&found), [""; 0], "{mode}");
+        assert!(found["_meta"]["similarity_floor"].as_f64().unwrap() > 0.0, "{found}");
+    }
+}
+
+#[test]
 fn vectors_follow_writes_immediately() {
     let library = bakery_library();
     let server = library.serve_with_settings(&format!("{STUB_EMBEDDINGS}[tools]\nwrite = true\n"));
     let near = |query: &str| {
         let found = search(&server, &json!({ "query": query, "mode": "vector", "limit": 1 }));
         assert!(found["_meta"].get("vectors_missing").is_none(), "{found}");
-        titles_of(&found)[0].to_owned()
+        titles_of(&found).first().copied().unwrap_or_default().to_owned()
     };
     assert_eq!(near("water the tomatoes"), "Garden");
     let new = json!({ "title": "Bees", "content": "A beehive hums in the orchard; honey drips." });

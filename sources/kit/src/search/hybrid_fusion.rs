@@ -3,11 +3,14 @@
 
 use std::{collections::HashMap, hash::Hash};
 
-use super::rank_fusion::{FusedResult, ListPosition};
+use super::rank_fusion::{FusedResult, ListPosition, ReciprocalRank};
 
 /// Number of results read from each list. Fixed, so that the order does not depend on the page
 /// size.
 pub const FUSION_DEPTH: usize = 100;
+/// Number of first results in the order of the fused scores. The others follow by reciprocal ranks,
+/// which lose fewer relevant results of either list.
+const SCORED_RESULTS: usize = 20;
 /// Number of top vector results that determine the weight of the vectors.
 const SUPPORT_DEPTH: usize = 10;
 /// Weight of the vectors if their top results are also top full-text results.
@@ -78,7 +81,25 @@ pub fn fuse_by_support<K: Clone + Eq + Hash>(
             one.score /= highest;
         }
     }
+    order_rest_by_ranks(&mut fused);
     fused
+}
+
+/// Orders the results after the first ones by reciprocal ranks, and scales their scores to at most
+/// that of the last of the first ones.
+fn order_rest_by_ranks<K>(fused: &mut [FusedResult<K>]) {
+    let Some((first, rest)) = fused.split_at_mut_checked(SCORED_RESULTS) else { return };
+    let ranks = ReciprocalRank::default();
+    for one in rest.iter_mut() {
+        one.score = ranks.score(one.fts, one.vector);
+    }
+    // Stable sort: ties keep the order of the fused scores.
+    rest.sort_by(|one, other| other.score.total_cmp(&one.score));
+    let limit = first.last().map_or(1.0, |last| last.score);
+    let best = rest.first().map_or(1.0, |best| best.score);
+    for one in rest {
+        one.score *= limit / best;
+    }
 }
 
 fn to_f64(number: usize) -> f64 {
@@ -119,6 +140,19 @@ mod tests {
             assert_eq!(fused.key, key);
             assert!((fused.score - score).abs() < 1e-12, "{fused:?}");
         }
+    }
+
+    #[test]
+    fn results_after_first_twenty_follow_by_ranks() {
+        let fts: Vec<(usize, f64)> = (0..60).map(|key| (key, 60.0 - to_f64(key))).collect();
+        let vector: Vec<(usize, f64)> = (1_000..1_060).map(|key| (key, 1.0)).collect();
+        let fused = fuse_by_support(&fts, &vector);
+        assert!(fused.windows(2).all(|pair| pair[0].score >= pair[1].score));
+        let first: Vec<usize> = fused.iter().take(20).map(|one| one.key).collect();
+        assert_eq!(first, (0..20).collect::<Vec<_>>(), "full text knows none of the vectors' hits");
+        // The first hits of the vectors come before the last ones of full text.
+        let position = |key| fused.iter().position(|one| one.key == key).unwrap();
+        assert!(position(1_000) < 25 && position(1_030) < position(59));
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl ReciprocalRank {
         (self.weight_fts + self.weight_vector) / (self.k0 + 1.0)
     }
 
-    fn score(self, fts: Option<ListPosition>, vector: Option<ListPosition>) -> f64 {
+    pub(super) fn score(self, fts: Option<ListPosition>, vector: Option<ListPosition>) -> f64 {
         let share = |weight: f64, place: Option<ListPosition>| {
             place.map_or(0.0, |place| weight / (self.k0 + rank_to_f64(place.rank)))
         };
