@@ -33,10 +33,10 @@ pub struct KnowledgeSearch {
     /// A page's `next_offset`.
     #[schemars(extend("default" = 0))]
     offset: Option<Offset>,
-    /// Longest snippet, in characters: 1 to 1000.
+    /// In characters: 1 to 1000.
     #[schemars(extend("default" = 300))]
     snippet_length: Option<usize>,
-    /// Return match positions.
+    /// Match positions.
     #[schemars(extend("default" = false))]
     highlight: Option<bool>,
     /// Kind of search; default `fts`.

@@ -73,6 +73,7 @@ fn compact_schema(schema: &mut Value) {
         ("default", false.into()),
         ("default", 0.into()),
         ("minimum", 0.into()),
+        ("minimum", 1.into()),
     ];
     for (keyword, nothing) in nothing {
         if fields.get(keyword) == Some(&nothing) {

@@ -81,10 +81,10 @@ macro_rules! search_tool {
             /// A page's `next_offset`.
             #[schemars(extend("default" = 0))]
             offset: Option<Offset>,
-            /// Longest snippet, in characters: 1 to 1000.
+            /// In characters: 1 to 1000.
             #[schemars(extend("default" = 300))]
             snippet_length: Option<usize>,
-            /// Return match positions.
+            /// Match positions.
             #[schemars(extend("default" = false))]
             highlight: Option<bool>,
             $($(#[$filter_doc])* $filter: Option<$type>,)*
@@ -154,7 +154,7 @@ search_tool! {
     /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
     filters: ChatsFilters {
-        /// Fields to match; default both.
+        /// Default both.
         by: ChatMatchScope,
         /// Conversations with this character.
         character_id: i64,
@@ -179,7 +179,7 @@ search_tool! {
     /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
     filters: PromptsFilters {
-        /// Fields to match; default all.
+        /// Default all.
         fields: Vec<PromptField>,
     }
 }

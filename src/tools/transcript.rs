@@ -19,7 +19,7 @@ pub struct MediaTranscript {
     media_id: ItemId,
     /// Default text.
     format: Option<TranscriptFormat>,
-    /// Default for json; srt and vtt have them.
+    /// Default for json.
     include_timestamps: Option<bool>,
     /// Keep invisible characters.
     raw: Option<bool>,

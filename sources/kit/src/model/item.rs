@@ -46,9 +46,7 @@ pub struct Item {
     /// Position of `content` in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<Range>,
-    /// Language of the whole text (ISO 639-1), if its stop words tell it. It is not listed in the
-    /// schema of results, to keep the list of tools short.
-    #[schemars(skip)]
+    /// Language of the whole text (ISO 639-1), if its stop words tell it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<&'static str>,
 }

@@ -55,7 +55,7 @@ pub struct RetrievalOptions {
     #[schemars(description = "The loc of a hit.")]
     pub loc: Option<Loc>,
     /// Start offset for mode `full`, in characters: a `range.next_offset`.
-    #[schemars(description = "Where full begins: a range.next_offset.")]
+    #[schemars(description = "A range.next_offset.")]
     pub offset: Option<usize>,
 }
 
