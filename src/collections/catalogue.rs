@@ -43,7 +43,7 @@ pub struct Catalogue {
     cached_existence: Mutex<Option<(bool, Instant)>>,
 }
 
-/// The file of a collection was replaced and removed, or does not exist yet.
+/// The file of a collection was replaced and removed, or is missing.
 #[derive(Debug)]
 struct ReplacedFile;
 
@@ -185,7 +185,7 @@ impl Catalogue {
     pub fn open(&self, file: &str) -> Collection {
         match self.open_leased(file) {
             Ok(collection) => collection,
-            // The collection has not been built yet.
+            // The file is missing, or was replaced meanwhile.
             Err(ReplacedFile) => Collection::at(self.collections_folder.join(file)),
         }
     }
@@ -215,7 +215,7 @@ impl Catalogue {
                 break;
             }
         }
-        // A collection that has not been built yet has no file.
+        // A file is missing although the catalogue refers to it: reading it finds no documents.
         let open = |record: CollectionRecord| {
             let collection = self.open(&record.file);
             (record, collection)
@@ -229,6 +229,10 @@ impl Catalogue {
             return Ok(collection.clone());
         }
         let path = self.collections_folder.join(file);
+        if collection_files::is_initial(file) && !path.exists() {
+            // Readers find a file without documents, which exists for as long as they use it.
+            create_empty(&path);
+        }
         let collection = match GenerationLease::acquire(&path) {
             Ok(lease) => Collection::at(path).with_lease(lease),
             Err(LeaseError::Gone) => return Err(ReplacedFile),
@@ -318,6 +322,14 @@ fn access_rights(
     }
 }
 
+/// Creates the database of a collection without documents. Failures are logged: reading it fails
+/// likewise.
+fn create_empty(path: &Path) {
+    if let Err(error) = Collection::at(path.to_owned()).store().checkpoint() {
+        tracing::warn!(file = %path.display(), %error, "cannot create the file of a collection");
+    }
+}
+
 pub(super) fn check_name(name: &str) -> Result<(), CollectionError> {
     // The rules for user names also exclude path traversal.
     let safe = name.parse::<UserId>().is_ok() && name.parse::<SourceName>().is_err();
@@ -346,6 +358,29 @@ mod tests {
         let ada = local_principal("ada".parse().unwrap());
         assert!(Catalogue::new(folder.path()).list_visible(&ada).unwrap().is_empty());
         assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn unbuilt_collection_stays_readable_when_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalogue = Catalogue::new(folder.path());
+        let initial = collection_files::initial_file_name("docs");
+        catalogue.insert_record("docs", None, &initial, "{}").unwrap();
+        let ada = local_principal("ada".parse().unwrap());
+        let opened = catalogue.find_visible(&ada, "docs").unwrap().collection;
+        // The first build ends.
+        let record = catalogue.find_record("docs").unwrap().unwrap();
+        let record = CollectionRecord { file: "docs.1.db".to_owned(), ..record };
+        catalogue.update_record(&record).unwrap();
+        catalogue.close_replaced();
+        collection_files::remove_unused(catalogue.folder(), "docs", Some(&record)).unwrap();
+        let count = |collection: &Collection| {
+            let deadline = Deadline::after(READ_TIMEOUT);
+            collection.read(deadline, |reader| collection.count_by_source(reader)).unwrap().len()
+        };
+        assert_eq!(count(&opened), 0);
+        drop(opened);
+        assert!(!catalogue.folder().join(initial).exists(), "its last reader has left");
     }
 
     #[test]

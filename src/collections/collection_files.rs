@@ -43,6 +43,9 @@ fn lock_path(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{}.lock", name.to_ascii_lowercase()))
 }
 
+/// Number of the file of a collection that was never built.
+const INITIAL_NUMBER: u64 = 0;
+
 /// A database file with the parts of its name.
 #[derive(Debug)]
 struct NumberedFile {
@@ -51,10 +54,15 @@ struct NumberedFile {
     number: u64,
 }
 
-/// Returns the file name that a new collection has until its first build ends. The file is never
-/// written.
+/// Returns the file name that a new collection has until its first build ends. The file stays
+/// empty; the first reader creates it.
 pub(super) fn initial_file_name(name: &str) -> String {
-    file_name(name, 0)
+    file_name(name, INITIAL_NUMBER)
+}
+
+/// Returns whether a file name is that of a collection that was never built.
+pub(super) fn is_initial(file: &str) -> bool {
+    parse_file_name(file).is_some_and(|(_, number)| number == INITIAL_NUMBER)
 }
 
 /// Returns an unused file name for a collection, with a number greater than all before.

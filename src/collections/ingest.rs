@@ -232,7 +232,8 @@ impl IngestJob<'_> {
     }
 
     fn database_exists(&self) -> bool {
-        self.ingest.catalogue.folder().join(&self.record.file).exists()
+        !collection_files::is_initial(&self.record.file)
+            && self.ingest.catalogue.folder().join(&self.record.file).exists()
     }
 
     /// Loads the hashes and the cursor of the collection. Returns whether it must be rebuilt.
