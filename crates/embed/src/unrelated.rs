@@ -62,8 +62,11 @@ impl UnrelatedSimilarity {
 
     /// Returns the cosine similarity that the nearest of `count` unrelated texts reaches by chance:
     /// `mean + deviation * sqrt(2 ln count)`, the expected maximum of normally distributed values.
+    /// `count` is rounded up to a power of two, so that callers do not learn how many texts there
+    /// are that they may not see.
     pub fn floor(&self, count: usize) -> f64 {
-        let count = f64::from(u32::try_from(count).unwrap_or(u32::MAX).max(2));
+        let count = count.max(2).checked_next_power_of_two();
+        let count = f64::from(count.and_then(|it| u32::try_from(it).ok()).unwrap_or(u32::MAX));
         self.mean + self.deviation * (2.0 * count.ln()).sqrt()
     }
 }
@@ -78,5 +81,6 @@ mod tests {
         assert!((unrelated.mean - 0.1).abs() < 1e-12);
         let (few, many) = (unrelated.floor(10), unrelated.floor(100_000));
         assert!(0.2 < few && few < many && many < 0.6, "{few} {many}");
+        assert_eq!(few.to_bits(), unrelated.floor(16).to_bits());
     }
 }
