@@ -15,7 +15,7 @@ use vademecum_import::{self as import, FileEntry, Problem, ReaderPool, SourceFil
 
 /// Version of the conversion, part of the content hash. Increment it when the same file gives other
 /// documents than before.
-const CONTENT_HASH_VERSION: &str = "folder/1";
+const CONTENT_HASH_VERSION: &str = "folder/2";
 
 /// The files in the folders of a plan.
 #[derive(Debug, Default)]

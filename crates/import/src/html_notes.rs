@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Version of the importer; increment when the same page produces a different note.
-const VERSION: &str = "html-notes/2";
+const VERSION: &str = "html-notes/3";
 
 /// Importer of web pages as notes.
 #[derive(Debug)]
@@ -40,6 +40,7 @@ impl Importer for HtmlNoteImporter {
             title: clean_title(&page.title).unwrap_or_else(|| file.file_stem()),
             content: page.content,
             tags: distinct_keywords(page.tags),
+            created_at: page.created_at,
             modified_at: page.modified_at,
             ..NoteDraft::default()
         };

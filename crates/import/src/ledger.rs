@@ -19,7 +19,7 @@ use super::Problem;
 
 /// Version of all importers together; increment when any of them produces different items for the
 /// same file.
-const IMPORTER_GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
+const IMPORTER_GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
 
 /// Minimum age of a modification at the time of reading for the time stamp to prove that a file is
 /// unchanged: clocks of file systems are coarse.

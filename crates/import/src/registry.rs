@@ -26,6 +26,7 @@ static ALL_IMPORTERS: &[&dyn Importer] = &[
     &KeepImporter,
     &HtmlNoteImporter,
     &media::TextImporter,
+    &media::BookmarkImporter,
     &media::HtmlImporter,
     &media::RstImporter,
     &media::SubtitleImporter,

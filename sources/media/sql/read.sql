@@ -1,6 +1,6 @@
 -- Reads one media document, with its keywords as a JSON list.
 SELECT
-    id, title, type, url, author, ingestion_date, last_modified, version,
+    id, title, type, url, author, ingestion_date, created_at, last_modified, version,
     (
         SELECT json_group_array(keyword)
         FROM (

@@ -313,8 +313,46 @@ mod tests {
         let bench = SourceFixture::new(Media);
         let first = sample_drafts()[0].clone();
         bench.save_draft(&first);
-        let again = bench.save_draft(&Draft { origin: "file:/elsewhere".to_owned(), ..first });
-        assert!(matches!(again, SaveOutcome::Unchanged(_)));
+        let copy = Draft { origin: "file:/elsewhere".to_owned(), ..first.clone() };
+        for _ in 0..2 {
+            assert!(matches!(bench.save_draft(&copy), SaveOutcome::Merged(_)));
+            assert!(matches!(bench.save_draft(&first), SaveOutcome::Unchanged(_)));
+        }
         assert_eq!(bench.search("knead").len(), 1);
+    }
+
+    #[test]
+    fn edited_file_equal_to_another_is_merged() {
+        let bench = SourceFixture::with_drafts(Media, &sample_drafts());
+        let [bread, talk, _] = sample_drafts();
+        let edited = Draft { origin: talk.origin, ..bread };
+        assert!(matches!(bench.save_draft(&edited), SaveOutcome::Merged(_)));
+        assert_eq!((bench.search("knead").len(), bench.search("rises").len()), (1, 0));
+    }
+
+    #[test]
+    fn merged_file_follows_new_importer_version() {
+        let bench = SourceFixture::new(Media);
+        let first = sample_drafts()[0].clone();
+        bench.save_draft(&first);
+        let mut newer = Draft { digest: "newer".to_owned(), ..first.clone() };
+        let DraftBody::Media(media) = &mut newer.body else { panic!("media") };
+        media.former_digest = Some(first.digest.clone());
+        media.content.push_str(" Twice.");
+        let copy = Draft { origin: "file:/elsewhere".to_owned(), ..newer.clone() };
+        assert!(matches!(bench.save_draft(&copy), SaveOutcome::Merged(_)));
+        assert!(matches!(bench.save_draft(&newer), SaveOutcome::Unchanged(_)));
+        assert_eq!(bench.search("twice").len(), 1);
+    }
+
+    #[test]
+    fn own_date_of_document_is_its_creation() {
+        let bench = SourceFixture::new(Media);
+        let created_at = Timestamp::parse("2001-02-03T04:05:06Z").ok();
+        let dated = MediaDraft { created_at, ..media_draft("Mail", "email", "A thimble.") };
+        bench.save_draft(&to_draft(dated));
+        assert_eq!(bench.search("thimble")[0].created_at, created_at);
+        bench.save_draft(&sample_drafts()[0]);
+        assert!(bench.search("knead")[0].created_at > created_at, "the time of the import");
     }
 }

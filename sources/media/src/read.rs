@@ -24,6 +24,7 @@ struct Document {
     author: Option<String>,
     content: String,
     ingestion_date: Option<Timestamp>,
+    created_at: Option<Timestamp>,
     last_modified: Option<Timestamp>,
     version: i64,
     tags: Vec<String>,
@@ -116,12 +117,14 @@ pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceE
         content: document.content,
         tags: document.tags,
         ingested_at: document.ingestion_date,
+        created_at: document.created_at,
         modified_at: document.last_modified,
         transcript: newest.map(|stored| {
             transcript::to_transcript(&transcript::parse_transcript(&stored.transcription))
         }),
         kept: None,
         headings: Vec::new(),
+        former_digest: None,
     };
     draft.kept = non_derivable_parts(reader, number, &draft)?;
     Ok(Draft::from_stored(id, DraftBody::Media(draft)))
@@ -165,6 +168,7 @@ fn document_from_row(row: &Row<'_>) -> rusqlite::Result<Document> {
         author: row.get("author")?,
         content: row.get("content")?,
         ingestion_date: row.get("ingestion_date")?,
+        created_at: row.get("created_at")?,
         last_modified: row.get("last_modified")?,
         version: row.get("version")?,
         tags: serde_json::from_str(&tags).unwrap_or_default(),
@@ -175,7 +179,7 @@ fn document_hit(document: Document) -> Hit {
     let uri = Uri::item(SourceName::Media, document.id.to_string());
     Hit {
         title: Some(document.title),
-        created_at: document.ingestion_date,
+        created_at: document.created_at.or(document.ingestion_date),
         last_modified: document.last_modified,
         version: Some(document.version),
         tags: Some(document.tags),

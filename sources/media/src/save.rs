@@ -4,11 +4,11 @@ use rusqlite::named_params;
 use uuid::Uuid;
 use vademecum_kit::{
     model::{Draft, DraftBody, MediaDraft, SaveOutcome, SourceName, Timestamp, Uri},
-    source::SourceError,
-    store::{StoreError, Writer, save_imported},
+    source::{Source, SourceError},
+    store::{StoreError, Writer, imported_item, save_imported},
 };
 
-use super::FULL_TEXT_TABLE;
+use super::{FULL_TEXT_TABLE, Media};
 use crate::document_parts::replace_parts;
 
 /// Saves a document, its chunks, its transcript, its keywords and its index entry.
@@ -21,18 +21,55 @@ pub(crate) fn save_document(
     let DraftBody::Media(media) = &draft.body else {
         return Err(SourceError::Refused(format!("`{}` is not a media document", draft.origin)));
     };
+    let own = imported_item(writer, SourceName::Media, &draft.origin)?;
     if let Some(id) = find_same_content(writer, media, &draft.digest)? {
-        return Ok(SaveOutcome::Unchanged(Uri::item(SourceName::Media, id.to_string())));
+        return merge(writer, draft, own.as_deref(), id);
+    }
+    if let (None, Some(former)) = (&own, &media.former_digest)
+        && let Some(id) = find_same_content(writer, media, former)?
+    {
+        replace_document(writer, Some(id), media, draft, Timestamp::now())?;
+        return merge(writer, draft, None, id);
     }
     save_imported(writer, SourceName::Media, draft, |item, now| {
-        let id = match item.and_then(|item| item.parse().ok()) {
-            Some(id) => update_document(writer, id, media, &draft.digest, now)?,
-            None => insert_document(writer, media, draft, now)?,
-        };
-        replace_parts(writer, id, media, now)?;
-        replace_keywords_and_index(writer, id, media, now)?;
-        Ok(id.to_string())
+        let id = item.and_then(|item| item.parse().ok());
+        Ok(replace_document(writer, id, media, draft, now)?.to_string())
     })
+}
+
+/// Returns the outcome for a draft whose content is that of document `id`. `own` is the item that its
+/// origin had before; another document than `id` is removed, because its content is gone.
+fn merge(
+    writer: &Writer<'_>,
+    draft: &Draft,
+    own: Option<&str>,
+    id: i64,
+) -> Result<SaveOutcome, SourceError> {
+    let id = id.to_string();
+    if own == Some(id.as_str()) {
+        return Ok(SaveOutcome::Unchanged(Uri::item(SourceName::Media, id)));
+    }
+    if own.is_some() {
+        Media.remove_origin(writer, &draft.origin)?;
+    }
+    Ok(SaveOutcome::Merged(Uri::item(SourceName::Media, id)))
+}
+
+/// Writes a document, its chunks, its keywords and its index entry. Returns its identifier.
+fn replace_document(
+    writer: &Writer<'_>,
+    id: Option<i64>,
+    media: &MediaDraft,
+    draft: &Draft,
+    now: Timestamp,
+) -> Result<i64, SourceError> {
+    let id = match id {
+        Some(id) => update_document(writer, id, media, &draft.digest, now)?,
+        None => insert_document(writer, media, draft, now)?,
+    };
+    replace_parts(writer, id, media, now)?;
+    replace_keywords_and_index(writer, id, media, now)?;
+    Ok(id)
 }
 
 /// Returns the document with this content hash and title, if there is one.
@@ -65,6 +102,7 @@ pub(crate) fn insert_document(
             ":content": media.content,
             ":author": media.author,
             ":ingestion_date": media.ingested_at.unwrap_or(now),
+            ":created_at": media.created_at,
             ":content_hash": draft.digest,
             ":uuid": Uuid::new_v4().to_string(),
             ":last_modified": media.modified_at.unwrap_or(now),
@@ -88,6 +126,7 @@ fn update_document(
             ":type": media.media_type,
             ":content": media.content,
             ":author": media.author,
+            ":created_at": media.created_at,
             ":content_hash": digest,
             ":last_modified": media.modified_at.unwrap_or(now),
         },

@@ -52,6 +52,8 @@ pub struct SyncSummary {
     pub updated: usize,
     /// Number of items without a change.
     pub unchanged: usize,
+    /// Number of items whose content is that of another item.
+    pub merged: usize,
     /// Number of items removed.
     pub removed: usize,
     /// Items that were skipped, with the reasons.
@@ -261,6 +263,7 @@ impl SourceSync<'_> {
                 Ok(SaveOutcome::New(_)) => self.summary.new += 1,
                 Ok(SaveOutcome::Updated(_)) => self.summary.updated += 1,
                 Ok(SaveOutcome::Unchanged(_)) => self.summary.unchanged += 1,
+                Ok(SaveOutcome::Merged(_)) => self.summary.merged += 1,
                 Err(error) => {
                     self.record_problem(draft.id.as_deref().unwrap_or_default(), error.to_string());
                 }

@@ -113,7 +113,7 @@ impl ImportedCorpus {
 fn saved_uri(saved: SaveOutcome) -> (Uri, bool) {
     match saved {
         SaveOutcome::New(uri) | SaveOutcome::Updated(uri) => (uri, true),
-        SaveOutcome::Unchanged(uri) => (uri, false),
+        SaveOutcome::Unchanged(uri) | SaveOutcome::Merged(uri) => (uri, false),
     }
 }
 

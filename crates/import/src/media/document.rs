@@ -4,23 +4,42 @@ use vademecum_kit::model::{Draft, DraftBody, MediaDraft};
 
 use crate::{ImportError, ParsedFile, Problem, SourceFile, digest::digest};
 
+/// Version of an importer. A new version makes a new document of the same bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ImporterVersion {
+    /// Name and number of the version, such as `html/3`.
+    pub(super) current: &'static str,
+    /// The version before, whose documents are replaced.
+    pub(super) former: Option<&'static str>,
+}
+
+impl From<&'static str> for ImporterVersion {
+    fn from(current: &'static str) -> Self {
+        Self { current, former: None }
+    }
+}
+
+impl ImporterVersion {
+    /// Returns the draft of a document, identified by the bytes that it was read from.
+    pub(super) fn draft(self, origin: String, bytes: &[u8], document: MediaDraft) -> Draft {
+        let former_digest = self.former.map(|version| digest(version, [bytes]));
+        let body = DraftBody::Media(MediaDraft { former_digest, ..document });
+        Draft { origin, digest: digest(self.current, [bytes]), id: None, body }
+    }
+}
+
 /// Returns the draft of the document that is the whole `file`. `version` is that of the importer.
 /// Fails if the document has no text.
 pub(super) fn single_document(
     file: &SourceFile,
-    version: &str,
+    version: impl Into<ImporterVersion>,
     document: MediaDraft,
     problems: Vec<Problem>,
 ) -> Result<ParsedFile, ImportError> {
     if document.content.trim().is_empty() {
         return Err(ImportError::NoText { path: file.path.clone() });
     }
-    let draft = Draft {
-        origin: file.origin(),
-        digest: digest(version, [file.bytes.as_slice()]),
-        id: None,
-        body: DraftBody::Media(document),
-    };
+    let draft = version.into().draft(file.origin(), &file.bytes, document);
     Ok(ParsedFile { drafts: vec![draft], problems })
 }
 

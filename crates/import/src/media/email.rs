@@ -1,20 +1,21 @@
 //! Mail: one message per file (.eml), or many (.mbox).
 
 use mail_parser::{
-    Address, Message, MessageParser, MimeHeaders, PartType, mailbox::mbox::MessageIterator,
+    Address, HeaderName, Message, MessageParser, MimeHeaders, PartType,
+    mailbox::mbox::MessageIterator,
 };
-use vademecum_kit::model::{Draft, DraftBody, MediaDraft, SourceName, Timestamp};
+use vademecum_kit::model::{Draft, MediaDraft, SourceName, Timestamp};
 
 use super::{
-    document::{single_document, title_or_stem, unreadable_error},
+    document::{ImporterVersion, single_document, title_or_stem, unreadable_error},
     html_markdown,
 };
 use crate::{
-    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile, digest::digest,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile, datetime,
 };
 
 /// Version of the importer; increment when the same file produces a different document.
-const VERSION: &str = "email/1";
+const VERSION: ImporterVersion = ImporterVersion { current: "email/2", former: Some("email/1") };
 
 /// Header fields that most messages have.
 const HEADER_FIELDS: [&str; 6] = ["from", "to", "date", "subject", "message-id", "mime-version"];
@@ -103,8 +104,7 @@ fn to_draft(
     let id = message.as_ref().and_then(Message::message_id);
     let origin =
         id.map_or_else(|| format!("{}#{number}", file.origin()), |id| format!("mail:{id}"));
-    let body = DraftBody::Media(document);
-    Ok((Draft { origin, digest: digest(VERSION, [bytes]), id: None, body }, problems))
+    Ok((VERSION.draft(origin, bytes, document), problems))
 }
 
 fn read_message(file: &SourceFile, bytes: &[u8]) -> Result<(MediaDraft, Vec<Problem>), String> {
@@ -115,16 +115,22 @@ fn read_message(file: &SourceFile, bytes: &[u8]) -> Result<(MediaDraft, Vec<Prob
     let from = message.from().map(format_addresses);
     let to = message.to().map(format_addresses);
     let body = message_text(&message)?;
-    let sent_at = message.date().and_then(|date| Timestamp::parse(&date.to_rfc3339()).ok());
+    let sent_at = sent_at(&message).or(file.modified);
     let document = MediaDraft {
         title: title_or_stem(message.subject(), file),
         media_type: "email".to_owned(),
         content: text_with_header(from.as_deref(), to.as_deref(), &body),
         author: from,
-        modified_at: sent_at.or(file.modified),
+        created_at: sent_at,
+        modified_at: sent_at,
         ..MediaDraft::default()
     };
     Ok((document, attachment_problems(&message)))
+}
+
+/// Returns the date in the header of a message; `None` if it is missing or invalid.
+pub(super) fn sent_at(message: &Message<'_>) -> Option<Timestamp> {
+    datetime::parse_document_date(message.header_raw(HeaderName::Date)?)
 }
 
 /// Returns the text below sender and recipients; empty if there is no text.
@@ -149,7 +155,8 @@ fn message_text(message: &Message<'_>) -> Result<String, String> {
             PartType::Text(text) => said.push(text.trim().to_owned()),
             PartType::Html(html) => {
                 said.push(
-                    html_markdown::html_to_markdown(html).map_err(|error| error.to_string())?,
+                    html_markdown::html_to_markdown(html, None)
+                        .map_err(|error| error.to_string())?,
                 );
             }
             PartType::Binary(_)
@@ -221,7 +228,9 @@ mod tests {
     #[test]
     fn html_replaces_missing_text_and_attachments_are_reported() {
         let reading = EmailImporter.parse(&SourceFile::in_memory("/a.eml", MIXED)).unwrap();
-        let DraftBody::Media(message) = &reading.drafts[0].body else { panic!("no document") };
+        let vademecum_kit::model::DraftBody::Media(message) = &reading.drafts[0].body else {
+            panic!("no document")
+        };
         assert!(message.content.ends_with("# Rye\n\nWait a day."), "{}", message.content);
         assert_eq!(reading.problems[0].place, "attachment `rye.pdf`");
     }
@@ -240,5 +249,28 @@ mod tests {
     fn invalid_message_is_rejected() {
         assert!(read_error(&EmailImporter, "/a.eml", "Just words.").contains("no header"));
         assert!(read_error(&EmailImporter, "/a.eml", "Subject: x\n\n").contains("holds no text"));
+    }
+
+    #[test]
+    fn message_date_survives_odd_zones() {
+        let file = Timestamp::parse("2020-02-02").ok();
+        for (date, sent) in [
+            ("Fri, 3 May 2024 10:00:00 +0200", "2024-05-03T08:00:00Z"),
+            ("3 May 24 10:00 PST", "2024-05-03T18:00:00Z"),
+            ("Fri, 3 May 2024 10:00:00 CEST", "2024-05-03T08:00:00Z"),
+            ("Fri, 3 May 2024\r\n 10:00:00", "2024-05-03T10:00:00Z"),
+            ("Fri, 31 Feb 2024 10:00:00 +0000", "2020-02-02"),
+            ("yesterday", "2020-02-02"),
+            ("", "2020-02-02"),
+        ] {
+            let text = format!("From: ada@example.org\r\nDate: {date}\r\n\r\nRye.");
+            let mail = SourceFile { modified: file, ..SourceFile::in_memory("/a.eml", text) };
+            let reading = EmailImporter.parse(&mail).unwrap();
+            let vademecum_kit::model::DraftBody::Media(message) = &reading.drafts[0].body else {
+                panic!("no document")
+            };
+            assert_eq!(message.created_at, Timestamp::parse(sent).ok(), "{date}");
+            assert_eq!(message.modified_at, message.created_at);
+        }
     }
 }

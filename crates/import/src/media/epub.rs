@@ -6,7 +6,7 @@ use rbook::Epub as Book;
 use vademecum_kit::model::{MediaDraft, SourceName, Timestamp};
 
 use super::{
-    document::{single_document, title_or_stem, unreadable_error},
+    document::{ImporterVersion, single_document, title_or_stem, unreadable_error},
     html_markdown::html_to_markdown,
     isolated_thread,
 };
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Version of the importer; increment when the same file produces a different document.
-const VERSION: &str = "epub/1";
+const VERSION: ImporterVersion = ImporterVersion { current: "epub/2", former: Some("epub/1") };
 
 /// Importer of books.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ fn chapters_markdown(book: &Book) -> (String, Vec<Problem>) {
             continue;
         }
         let place = entry.href().path().to_string();
-        match html_to_markdown(chapter.content()) {
+        match html_to_markdown(chapter.content(), None) {
             Ok(text) if text.is_empty() => {}
             Ok(text) => {
                 if let Some(title) = titles.get(&place)

@@ -1,6 +1,7 @@
 //! Feeds: RSS, Atom and JSON Feed. Each entry is a document.
 
 use feed_rs::model::{Entry, Feed};
+use url::Url;
 use vademecum_kit::model::{Draft, DraftBody, MediaDraft, SourceName, Timestamp};
 
 use super::{
@@ -8,12 +9,12 @@ use super::{
     html_markdown::{NestingTooDeep, html_to_markdown},
 };
 use crate::{
-    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile, digest::digest,
-    keywords::distinct_keywords,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
+    datetime::parse_document_date, digest::digest, keywords::distinct_keywords,
 };
 
 /// Version of the importer; increment when the same file produces different documents.
-const VERSION: &str = "feed/1";
+const VERSION: &str = "feed/2";
 
 /// Importer of feeds.
 #[derive(Debug)]
@@ -41,7 +42,10 @@ impl Importer for FeedImporter {
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
         // The parser detects the encoding declared by the feed.
-        let feed = feed_rs::parser::parse(file.bytes.as_slice())
+        let feed = feed_rs::parser::Builder::new()
+            .timestamp_parser(|text| parse_document_date(text)?.to_string().parse().ok())
+            .build()
+            .parse(file.bytes.as_slice())
             .map_err(|error| unreadable_error(file, "a feed", &error))?;
         if feed.entries.is_empty() {
             return Err(unreadable_error(file, "a feed", &"it has no entries"));
@@ -64,7 +68,7 @@ impl Importer for FeedImporter {
 /// Returns the draft of an entry. Its origin consists of the identifiers of feed and entry, so it
 /// does not depend on the file.
 fn to_draft(feed: &Feed, entry: &Entry, document: MediaDraft) -> Draft {
-    let date = document.modified_at.map(|date| date.to_string()).unwrap_or_default();
+    let date = entry.updated.or(entry.published).map(|date| date.to_rfc3339()).unwrap_or_default();
     let url = document.url.as_deref().unwrap_or_default();
     let author = document.author.as_deref().unwrap_or_default();
     let parts = [&document.title, &document.content, author, url, &date, &document.tags.join(",")];
@@ -77,7 +81,12 @@ fn to_draft(feed: &Feed, entry: &Entry, document: MediaDraft) -> Draft {
 }
 
 fn entry_document(feed: &Feed, entry: &Entry, file: &SourceFile) -> Result<MediaDraft, String> {
-    let content = entry_text(entry).map_err(|error| error.to_string())?;
+    let page = |link: &&feed_rs::model::Link| {
+        link.rel.as_deref().is_none_or(|rel| rel == "alternate") && link.href.contains("://")
+    };
+    let url = entry.links.iter().find(page).map(|link| link.href.clone());
+    let base = url.as_deref().and_then(|url| Url::parse(url).ok());
+    let content = entry_text(entry, base.as_ref()).map_err(|error| error.to_string())?;
     if content.is_empty() {
         return Err("it holds no text".to_owned());
     }
@@ -90,30 +99,28 @@ fn entry_document(feed: &Feed, entry: &Entry, file: &SourceFile) -> Result<Media
         .map(str::trim)
         .filter(|name| !name.is_empty())
         .collect();
-    let date = entry.updated.or(entry.published);
-    let page = |link: &&feed_rs::model::Link| {
-        link.rel.as_deref().is_none_or(|rel| rel == "alternate") && link.href.contains("://")
-    };
+    let time = |date: String| Timestamp::parse(&date).ok();
+    let published = entry.published.and_then(|date| time(date.to_rfc3339()));
+    let updated = entry.updated.and_then(|date| time(date.to_rfc3339()));
     Ok(MediaDraft {
         title: title.to_owned(),
         media_type: "feed".to_owned(),
-        url: entry.links.iter().find(page).map(|link| link.href.clone()),
+        url,
         author: Some(authors.join(", ")).filter(|authors| !authors.is_empty()),
         tags: distinct_keywords(entry.categories.iter().map(|category| category.term.clone())),
-        modified_at: date
-            .and_then(|date| Timestamp::parse(&date.to_rfc3339()).ok())
-            .or(file.modified),
+        created_at: published.or(updated).or(file.modified),
+        modified_at: updated.or(published).or(file.modified),
         content,
         ..MediaDraft::default()
     })
 }
 
 /// Returns the content of an entry as Markdown, or its summary if there is no content.
-fn entry_text(entry: &Entry) -> Result<String, NestingTooDeep> {
+fn entry_text(entry: &Entry, base: Option<&Url>) -> Result<String, NestingTooDeep> {
     let whole = entry.content.as_ref().and_then(|content| content.body.as_deref());
     let summary = entry.summary.as_ref().map(|summary| summary.content.as_str());
     for html in whole.into_iter().chain(summary) {
-        let text = html_to_markdown(html)?;
+        let text = html_to_markdown(html, base)?;
         if !text.is_empty() {
             return Ok(text);
         }
@@ -202,5 +209,31 @@ mod tests {
         assert!(read_error(&FeedImporter, "/a.rss", "words").contains("as a feed"));
         let deep = "<rss version='2.0'>".to_owned() + &"<a>".repeat(1_000_000);
         assert!(read_error(&FeedImporter, "/a.rss", deep).contains("as a feed"));
+    }
+
+    #[test]
+    fn entry_keeps_its_dates_and_links() {
+        let read = |item: &str| {
+            let feed = SourceFile {
+                modified: Timestamp::parse("2020-02-02").ok(),
+                ..SourceFile::in_memory("/a.xml", rss_feed(item))
+            };
+            let draft = FeedImporter.parse(&feed).unwrap().drafts.remove(0);
+            let DraftBody::Media(entry) = draft.body else { panic!("no document") };
+            entry
+        };
+        let item = |date: &str| {
+            format!(
+                "<item><guid>1</guid><link>https://example.org/a/b</link><pubDate>{date}</pubDate>\
+                 <description>&lt;a href='../c'&gt;Rye&lt;/a&gt;</description></item>"
+            )
+        };
+        let entry = read(&item("Fri, 3 May 24 10:00 PST"));
+        assert_eq!(entry.created_at, Timestamp::parse("2024-05-03T18:00:00Z").ok());
+        assert_eq!(entry.content, "[Rye](https://example.org/c)");
+        for broken in ["soon", "Fri, 31 Feb 2024 10:00:00 GMT", ""] {
+            let entry = read(&item(broken));
+            assert_eq!(entry.created_at, Timestamp::parse("2020-02-02").ok(), "{broken}");
+        }
     }
 }

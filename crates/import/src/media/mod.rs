@@ -3,6 +3,7 @@
 //!
 //! Start with `document`, which is shared by all, then read `text`.
 
+mod bookmarks;
 mod cue_text;
 mod document;
 mod email;
@@ -28,9 +29,10 @@ mod text;
 #[cfg(feature = "pdf")]
 pub(super) use self::pdf::PdfImporter;
 pub(super) use self::{
-    email::EmailImporter, epub::EpubImporter, feed::FeedImporter, html::HtmlImporter,
-    isolated_thread::has_abandoned_thread, notebook::NotebookImporter, podcast::PodcastImporter,
-    rst::RstImporter, subtitles::SubtitleImporter, table::TableImporter, text::TextImporter,
+    bookmarks::BookmarkImporter, email::EmailImporter, epub::EpubImporter, feed::FeedImporter,
+    html::HtmlImporter, isolated_thread::has_abandoned_thread, notebook::NotebookImporter,
+    podcast::PodcastImporter, rst::RstImporter, subtitles::SubtitleImporter, table::TableImporter,
+    text::TextImporter,
 };
 #[cfg(feature = "office")]
 pub(super) use self::{office::OfficeImporter, outlook::OutlookImporter};

@@ -7,13 +7,14 @@ use office_oxide::cfb::CfbReader;
 use vademecum_kit::model::{MediaDraft, SourceName, Timestamp};
 
 use super::{
-    document::{single_document, title_or_stem, unreadable_error},
-    email::text_with_header,
+    document::{ImporterVersion, single_document, title_or_stem, unreadable_error},
+    email::{sent_at, text_with_header},
 };
 use crate::{Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile};
 
 /// Version of the importer; increment when the same file produces a different document.
-const VERSION: &str = "outlook/1";
+const VERSION: ImporterVersion =
+    ImporterVersion { current: "outlook/2", former: Some("outlook/1") };
 
 /// Signature of compound files.
 pub(super) const COMPOUND_SIGNATURE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
@@ -63,12 +64,14 @@ impl Importer for OutlookImporter {
             (one, other) => one.or(other),
         };
         let to = text_property(&mut streams, RECIPIENTS);
+        let sent_at = header_date(&mut streams).or(file.modified);
         let document = MediaDraft {
             title: title_or_stem(text_property(&mut streams, SUBJECT).as_deref(), file),
             media_type: "email".to_owned(),
             content: text_with_header(from.as_deref(), to.as_deref(), &body),
             author: from,
-            modified_at: header_date(&mut streams).or(file.modified),
+            created_at: sent_at,
+            modified_at: sent_at,
             ..MediaDraft::default()
         };
         single_document(file, VERSION, document, Vec::new())
@@ -96,7 +99,7 @@ fn text_property(streams: &mut MessageStreams<'_>, number: &str) -> Option<Strin
 fn header_date(streams: &mut MessageStreams<'_>) -> Option<Timestamp> {
     let header = text_property(streams, HEADERS)?;
     let message = mail_parser::MessageParser::new().parse_headers(header.as_bytes())?;
-    Timestamp::parse(&message.date()?.to_rfc3339()).ok()
+    sent_at(&message)
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use vademecum_kit::model::{MediaDraft, SourceName};
 
-use super::document::single_document;
+use super::document::{ImporterVersion, single_document};
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile,
     keywords::distinct_keywords, markdown::MarkdownDocument,
 };
 
 /// Version of the importer; increment when the same file produces a different document.
-const VERSION: &str = "media/2";
+const VERSION: ImporterVersion = ImporterVersion { current: "media/3", former: Some("media/2") };
 
 /// Importer of articles.
 #[derive(Debug)]
@@ -61,6 +61,7 @@ fn markdown_article(file: &SourceFile) -> Result<MediaDraft, ImportError> {
         author: properties.author,
         content: markdown.body.trim_start_matches(['\r', '\n']).to_owned(),
         tags: distinct_keywords(properties.tags),
+        created_at: properties.created,
         modified_at: properties.modified.or(properties.created).or(file.modified),
         ..MediaDraft::default()
     })
@@ -84,7 +85,8 @@ mod tests {
         assert_eq!(article.author.as_deref(), Some("Team"));
         assert_eq!(article.url.as_deref(), Some("https://example.org/a"));
         assert_eq!(article.tags, ["rust"]);
-        assert_eq!(article.modified_at, Timestamp::parse("2025-06-26").ok());
+        assert_eq!(article.created_at, Timestamp::parse("2025-06-26").ok());
+        assert_eq!(article.modified_at, article.created_at);
     }
 
     #[test]

@@ -103,6 +103,8 @@ pub struct MediaDraft {
     pub tags: Vec<String>,
     /// Time of the first import.
     pub ingested_at: Option<Timestamp>,
+    /// Time of creation or publication as the document states it, such as the date of a message.
+    pub created_at: Option<Timestamp>,
     /// Time of publication or last change.
     pub modified_at: Option<Timestamp>,
     /// Transcript with timestamps, for audio and video.
@@ -113,6 +115,9 @@ pub struct MediaDraft {
     /// Markdown headings of the text are used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headings: Vec<Heading>,
+    /// Fingerprint that the previous version of the importer gave to the same input. A document
+    /// stored under it is the same one.
+    pub former_digest: Option<String>,
 }
 
 /// A section title of a document.
@@ -338,13 +343,15 @@ pub enum SaveOutcome {
     Updated(Uri),
     /// The item existed and is unchanged.
     Unchanged(Uri),
+    /// The same content is already stored as an item of another origin, which stands for both.
+    Merged(Uri),
 }
 
 impl SaveOutcome {
     /// Returns the URI of the item.
     pub fn uri(&self) -> &Uri {
         match self {
-            Self::New(uri) | Self::Updated(uri) | Self::Unchanged(uri) => uri,
+            Self::New(uri) | Self::Updated(uri) | Self::Unchanged(uri) | Self::Merged(uri) => uri,
         }
     }
 }

@@ -67,6 +67,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/media/0003_changed.sql"),
                 include_str!("../../../../schemas/sqlite/media/0004_fts_versions.sql"),
                 include_str!("../../../../schemas/sqlite/media/0005_fts_version_3.sql"),
+                include_str!("../../../../schemas/sqlite/media/0006_created_at.sql"),
             ],
             Self::Prompts => &[
                 include_str!("../../../../schemas/sqlite/prompts/0001_core.sql"),

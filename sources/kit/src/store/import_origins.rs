@@ -57,6 +57,19 @@ pub fn save_imported(
     Ok(if before.is_some() { SaveOutcome::Updated(uri) } else { SaveOutcome::New(uri) })
 }
 
+/// Returns the identifier of the item that was imported from an origin.
+pub fn imported_item(
+    writer: &Writer<'_>,
+    source: SourceName,
+    origin: &str,
+) -> Result<Option<String>, StoreError> {
+    writer.query_first(
+        include_str!("sql/known.sql"),
+        named_params! { ":source": source.as_str(), ":origin": origin },
+        |row| row.get("item"),
+    )
+}
+
 /// Changes the origin of items after a file was renamed.
 pub fn rename_origin(
     writer: &Writer<'_>,

@@ -37,8 +37,8 @@ pub(crate) use fts_index::{FtsIndex, LONG_ROW_WORDS, PASSAGE_WORDS};
 pub use fts_table::{FtsColumn, FtsTable, VARIANT_WEIGHT};
 pub use health::{DamagedPart, StoreHealth, StoreProblem};
 pub use import_origins::{
-    first_origins, record_local_change, record_local_item, remove_imported, rename_origin,
-    save_imported, set_content_origins,
+    first_origins, imported_item, record_local_change, record_local_item, remove_imported,
+    rename_origin, save_imported, set_content_origins,
 };
 pub(crate) use index_cache::{IndexCache, RowLengths};
 pub use private_files::{create_private_folder, make_private};
