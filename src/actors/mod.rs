@@ -38,6 +38,6 @@ pub use replica::TldwDirectory;
 pub use search_page::SearchPage;
 pub(crate) use session::ForgetShown;
 pub use session::{ReadRequest, SearchRequest, Session, Spelling};
-pub use source::{CompletionKind, SourceHandle};
+pub use source::{CompletionKind, OriginParts, SourceHandle};
 pub use source_selection::{SourceFailure, SourceSelection};
 pub use user_registry::{LibraryConfig, UserRegistry};

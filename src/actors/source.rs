@@ -7,6 +7,8 @@ mod read_messages;
 mod restriction;
 mod write_messages;
 
+pub use self::write_messages::OriginParts;
+
 use std::{path::Path, sync::Arc};
 
 use actix::prelude::*;
@@ -250,11 +252,15 @@ impl SourceHandle {
         self.send_message(None, SaveDrafts { drafts, commit: false }).await
     }
 
-    /// Removes items from an origin or a part of it, except those modified here since. Returns the
+    /// Removes items from an origin or parts of it, except those modified here since. Returns the
     /// number of removed items.
-    pub async fn remove_origin(&self, origin: String) -> Result<usize, SourceError> {
+    pub async fn remove_origin(
+        &self,
+        origin: String,
+        parts: OriginParts,
+    ) -> Result<usize, SourceError> {
         self.check_writable()?;
-        self.send_message(None, RemoveOrigin { origin }).await
+        self.send_message(None, RemoveOrigin { origin, parts }).await
     }
 
     /// Changes the origin of all items from one origin.

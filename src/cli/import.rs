@@ -37,13 +37,19 @@ it, the type is detected from the content of each file; Markdown and text become
 notes. With tldw, the databases in the directory of a tldw server or of
 tldw_chatbook are copied.
 
+Notes are read from Markdown, text, Obsidian, Logseq, Org, Google Keep and Notion; media
+from articles, web pages, bookmarks, PDF, EPUB, office documents, tables, notebooks,
+subtitles, mail and feeds; chats from ChatGPT, Claude, SillyTavern and JSON with `role`
+and `content`; characters from cards (JSON, PNG, CHARX); prompts from CSV, JSON and
+folders of Markdown patterns. Other files are counted by format.
+
 Importing the same files again updates their items, and continues where an
 import was interrupted. A file that cannot be read is listed with the reason; the
 others are imported. A deleted file is listed; its items are kept. No
 file is ever changed. `vademecum sources` shows the import status of each.
 
-Exit codes: 0 if the library has any of the items afterwards, 1 if nothing could be
-read."
+Exit codes: 0 if the library has any of the items afterwards, 1 if nothing was read;
+the reason is shown."
 )]
 pub(super) struct Import {
     /// Type of the imported items (optional), then files and folders

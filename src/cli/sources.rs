@@ -9,7 +9,7 @@ use super::{
     output::{print_json, print_line},
 };
 use crate::services::text::{format_count, sanitize};
-use vademecum_import::{ImportOutcome, LedgerEntry};
+use vademecum_import::{ImportOutcome, LedgerEntry, describe_unsupported};
 
 /// Show the import status of each file
 #[derive(Debug, clap::Args)]
@@ -69,7 +69,12 @@ fn format_entry(file: &LedgerEntry) -> String {
         }
         (ImportOutcome::Imported, None) => format!("imported  {path}"),
         (ImportOutcome::Skipped, _) => format!("skipped   {path}: {reasons}"),
-        (ImportOutcome::Passed, _) if reasons.is_empty() => format!("passed    {path}"),
+        (ImportOutcome::Passed, _) if reasons.is_empty() => match &file.format {
+            Some(format) => {
+                format!("passed    {path}: {format}: {}", describe_unsupported(format, 1).reason)
+            }
+            None => format!("passed    {path}"),
+        },
         (ImportOutcome::Passed, _) => format!("passed    {path}: {reasons}"),
         (ImportOutcome::Missing, _) => match file.items.len() {
             1 => format!("missing   {path}: its item is kept"),

@@ -50,6 +50,7 @@ mod hostile_databases;
 mod hostile_files;
 mod import;
 mod import_files;
+mod import_reports;
 mod item_filters;
 mod item_language;
 mod jwt;

@@ -6,6 +6,7 @@ use std::{
     io::{self, Cursor, Read, Seek},
 };
 
+use vademecum_kit::model::Timestamp;
 use zip::{ZipArchive, result::ZipError};
 
 /// Maximum number of entries of an archive.
@@ -35,22 +36,70 @@ pub enum ArchiveError {
     TooLarge,
 }
 
+impl ArchiveError {
+    /// Returns `true` if a limit is exceeded: the archive may be made to do harm.
+    pub(super) fn is_limit(&self) -> bool {
+        match self {
+            Self::TooManyEntries | Self::TooLarge => true,
+            Self::Damaged(_) | Self::Entry { .. } => false,
+        }
+    }
+}
+
+/// The entries and bytes that may still be unpacked, from an archive and those in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UnpackBudget {
+    entries: usize,
+    bytes: u64,
+}
+
+impl Default for UnpackBudget {
+    fn default() -> Self {
+        Self { entries: MAX_ENTRIES, bytes: MAX_UNPACKED_BYTES }
+    }
+}
+
 /// A ZIP archive in memory.
 #[derive(Debug)]
 pub(super) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
-    /// Number of bytes that may still be unpacked.
-    remaining_bytes: u64,
+    budget: UnpackBudget,
 }
 
 impl<'a> Archive<'a> {
     /// Opens an archive without unpacking anything. Fails if it is damaged or has too many entries.
     pub(super) fn open(bytes: &'a [u8]) -> Result<Self, ArchiveError> {
+        Self::open_within(bytes, UnpackBudget::default())
+    }
+
+    /// Opens an archive that came from another one, of which `budget` is left.
+    pub(super) fn open_within(
+        bytes: &'a [u8],
+        mut budget: UnpackBudget,
+    ) -> Result<Self, ArchiveError> {
         let zip = ZipArchive::new(Cursor::new(bytes))?;
-        if zip.len() > MAX_ENTRIES {
-            return Err(ArchiveError::TooManyEntries);
-        }
-        Ok(Self { zip, remaining_bytes: MAX_UNPACKED_BYTES })
+        budget.entries =
+            budget.entries.checked_sub(zip.len()).ok_or(ArchiveError::TooManyEntries)?;
+        Ok(Self { zip, budget })
+    }
+
+    /// Returns what may still be unpacked.
+    pub(super) fn budget(&self) -> UnpackBudget {
+        self.budget
+    }
+
+    /// Replaces what may still be unpacked, after an archive in this one was read.
+    pub(super) fn set_budget(&mut self, budget: UnpackBudget) {
+        self.budget = budget;
+    }
+
+    /// Returns the modification time of a file as the archive states it, without a time zone.
+    pub(super) fn modified(&mut self, name: &str) -> Option<Timestamp> {
+        let time = self.zip.by_name(name).ok()?.last_modified()?;
+        let (year, month, day) = (time.year(), time.month(), time.day());
+        let (hour, minute, second) = (time.hour(), time.minute(), time.second());
+        let text = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
+        Timestamp::parse(&text).ok()
     }
 
     /// Returns the names of the files, in archive order. Nothing is ever written to these paths.
@@ -85,10 +134,10 @@ impl<'a> Archive<'a> {
         };
         // The declared size is not trusted.
         let mut bytes = Vec::new();
-        let read = entry.take(self.remaining_bytes + 1).read_to_end(&mut bytes);
+        let read = entry.take(self.budget.bytes + 1).read_to_end(&mut bytes);
         read.map_err(|cause| ArchiveError::Entry { name: name.to_owned(), cause })?;
-        match self.remaining_bytes.checked_sub(bytes.len() as u64) {
-            Some(left) => self.remaining_bytes = left,
+        match self.budget.bytes.checked_sub(bytes.len() as u64) {
+            Some(left) => self.budget.bytes = left,
             None => return Err(ArchiveError::TooLarge),
         }
         Ok(Some(bytes))
@@ -135,5 +184,21 @@ mod tests {
         }
         let error = archive.unpack_file("zeros").unwrap_err();
         assert!(matches!(error, ArchiveError::TooLarge), "{error}");
+    }
+
+    #[test]
+    fn archive_in_archive_shares_its_budget() {
+        let zeros = vec![0; 64 * 1_024 * 1_024];
+        let inner = zip_archive(&[("zeros", &zeros)]);
+        let mut budget = UnpackBudget::default();
+        for _ in 0..8 {
+            let mut archive = Archive::open_within(&inner, budget).unwrap();
+            assert!(archive.unpack_file("zeros").is_ok());
+            budget = archive.budget();
+        }
+        let mut archive = Archive::open_within(&inner, budget).unwrap();
+        assert!(archive.unpack_file("zeros").unwrap_err().is_limit());
+        let none = UnpackBudget { entries: 0, ..budget };
+        assert!(Archive::open_within(&inner, none).unwrap_err().is_limit());
     }
 }

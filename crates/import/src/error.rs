@@ -20,7 +20,7 @@ pub enum ImportError {
         cause: std::io::Error,
     },
     /// The path is a folder, a pipe or a device.
-    #[error("{} is not a regular file; name the files in it one by one", path.display())]
+    #[error("{} is not a regular file; save its content as a file and import that", path.display())]
     NotAFile {
         /// Path of the file.
         path: PathBuf,
@@ -42,7 +42,7 @@ pub enum ImportError {
         cause: EncodingError,
     },
     /// No importer of the chosen source reads this format.
-    #[error("{} cannot be imported into `{source_name}`, which accepts {formats}", path.display())]
+    #[error("{} cannot be imported into `{source_name}`, which accepts {formats}{advice}", path.display())]
     UnknownFormat {
         /// Path of the file.
         path: PathBuf,
@@ -50,17 +50,24 @@ pub enum ImportError {
         source_name: SourceName,
         /// Formats that the source accepts.
         formats: String,
+        /// The command that reads the file as what it is, if there is one.
+        advice: String,
     },
-    /// The format of the file was not detected.
-    #[error(
-        "unrecognised format of {}; to force a type, run \
-         `vademecum import notes {}`",
-        path.display(),
-        path.display()
-    )]
-    UnrecognisedFormat {
+    /// No importer reads this format.
+    #[error("{} cannot be imported: {description}", path.display())]
+    Unsupported {
         /// Path of the file.
         path: PathBuf,
+        /// Format and advice.
+        description: String,
+    },
+    /// The file is JSON that no importer recognises.
+    #[error("{} cannot be imported: {reason}", path.display())]
+    UnrecognisedJson {
+        /// Path of the file.
+        path: PathBuf,
+        /// Reason and advice.
+        reason: String,
     },
     /// The importer panicked.
     #[error("cannot read {}: the importer failed unexpectedly; please report this bug", path.display())]

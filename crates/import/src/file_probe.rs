@@ -2,25 +2,41 @@
 
 use std::{
     cell::OnceCell,
-    io::{BufReader, Read, Seek},
+    io::{BufReader, Cursor, Read, Seek},
     path::Path,
     time::Duration,
 };
 
 use super::{
-    FileStamp, ImportError, SourceFile, archive, file::has_extension, open_file::OpenFile,
+    FileStamp, ImportError, SourceFile, archive,
+    file::{DEFAULT_TIME_LIMIT, has_extension},
+    open_file::OpenFile,
 };
 
 /// Number of bytes read from the beginning of a file.
-const MAX_HEAD_BYTES: u64 = 8 * 1_024;
+const MAX_HEAD_BYTES: usize = 8 * 1_024;
 
 /// The name and the first bytes of a file, from which its format is detected.
 #[derive(Debug)]
 pub struct FileProbe {
-    opened: OpenFile,
+    content: ProbedContent,
     head: Vec<u8>,
     entries: OnceCell<Vec<String>>,
 }
+
+/// The place of a file's content.
+#[derive(Debug)]
+enum ProbedContent {
+    /// A file of the file system.
+    Open(OpenFile),
+    /// A file that was unpacked from an archive.
+    Packed(SourceFile),
+}
+
+/// A reader that can be rewound.
+trait ReadSeek: Read + Seek {}
+
+impl<T: Read + Seek> ReadSeek for T {}
 
 impl FileProbe {
     /// Opens the file and reads its first bytes. `root` is the folder named by the user, for a file
@@ -29,31 +45,61 @@ impl FileProbe {
     pub fn open(path: &Path, root: Option<&Path>) -> Result<Self, ImportError> {
         let mut opened = OpenFile::open(path, root)?;
         let mut head = Vec::new();
-        let read = opened.file.by_ref().take(MAX_HEAD_BYTES).read_to_end(&mut head);
+        let read = opened.file.by_ref().take(MAX_HEAD_BYTES as u64).read_to_end(&mut head);
         read.map_err(|cause| ImportError::Open { path: path.to_owned(), cause })?;
-        Ok(Self { opened, head, entries: OnceCell::new() })
+        Ok(Self { content: ProbedContent::Open(opened), head, entries: OnceCell::new() })
+    }
+
+    /// Probes a file that was unpacked from an archive.
+    pub(super) fn packed(file: SourceFile) -> Self {
+        let head = file.bytes.iter().take(MAX_HEAD_BYTES).copied().collect();
+        Self { content: ProbedContent::Packed(file), head, entries: OnceCell::new() }
     }
 
     /// Reads the whole file, which must be parsed within `time_limit`.
-    pub(super) fn read_file(mut self, time_limit: Duration) -> Result<SourceFile, ImportError> {
-        let rewound = self.opened.file.rewind();
-        rewound.map_err(|cause| ImportError::Open { path: self.opened.path.clone(), cause })?;
-        SourceFile::read(self.opened, time_limit)
+    pub(super) fn read_file(self, time_limit: Duration) -> Result<SourceFile, ImportError> {
+        match self.content {
+            ProbedContent::Open(mut opened) => {
+                let rewound = opened.file.rewind();
+                rewound.map_err(|cause| ImportError::Open { path: opened.path.clone(), cause })?;
+                SourceFile::read(opened, time_limit)
+            }
+            ProbedContent::Packed(file) => Ok(SourceFile { time_limit, ..file }),
+        }
     }
 
-    /// Size and modification time of the open file.
+    /// Time in which an unpacked file must be parsed.
+    pub(super) fn packed_time_limit(&self) -> Duration {
+        match &self.content {
+            ProbedContent::Open(_) => DEFAULT_TIME_LIMIT,
+            ProbedContent::Packed(file) => file.time_limit,
+        }
+    }
+
+    /// Size and modification time of the file; the time of an unpacked file is unknown.
     pub(super) fn stamp(&self) -> FileStamp {
-        self.opened.stamp
+        match &self.content {
+            ProbedContent::Open(opened) => opened.stamp,
+            ProbedContent::Packed(file) => {
+                FileStamp { size: file.bytes.len() as u64, ..FileStamp::default() }
+            }
+        }
     }
 
-    /// Absolute path of the file.
+    /// Absolute path of the file. An unpacked file is below the path of the archive.
     pub fn path(&self) -> &Path {
-        &self.opened.path
+        match &self.content {
+            ProbedContent::Open(opened) => &opened.path,
+            ProbedContent::Packed(file) => &file.path,
+        }
     }
 
-    /// Folder in which the file was found, if any.
+    /// Folder or archive in which the file was found, if any.
     pub fn root(&self) -> Option<&Path> {
-        self.opened.root.as_deref()
+        match &self.content {
+            ProbedContent::Open(opened) => opened.root.as_deref(),
+            ProbedContent::Packed(file) => file.root.as_deref(),
+        }
     }
 
     /// First 8 KiB of the file, or all of a shorter one.
@@ -76,13 +122,20 @@ impl FileProbe {
 
     /// Returns `true` if the name has one of `extensions`; case is ignored.
     pub fn has_extension(&self, extensions: &[&str]) -> bool {
-        has_extension(&self.opened.path, extensions)
+        has_extension(self.path(), extensions)
     }
 
     /// Returns a reader of the whole file, or `None` if it cannot be rewound.
     pub fn reader(&self) -> Option<impl Read + Seek + '_> {
-        let mut file = &self.opened.file;
-        file.rewind().ok().map(|()| BufReader::new(file))
+        let reader: Box<dyn ReadSeek + '_> = match &self.content {
+            ProbedContent::Open(opened) => {
+                let mut file = &opened.file;
+                file.rewind().ok()?;
+                Box::new(BufReader::new(file))
+            }
+            ProbedContent::Packed(file) => Box::new(Cursor::new(file.bytes.as_slice())),
+        };
+        Some(reader)
     }
 
     /// Returns the names of the files in a ZIP archive; empty for all other files.

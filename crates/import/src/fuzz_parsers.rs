@@ -27,13 +27,20 @@ use FuzzedParser::{Function, Importers};
 /// All parsers, by name.
 static FUZZED_PARSERS: &[(&str, FuzzedParser)] = &[
     ("notes", Importers(&[(&NoteImporter, "/a.md"), (&NoteImporter, "/a.txt")])),
-    ("notion", Importers(&[(&NotionImporter, "/Rye 0123456789abcdef0123456789abcdef.md")])),
+    (
+        "notion",
+        Importers(&[
+            (&NotionImporter, "/Rye 0123456789abcdef0123456789abcdef.md"),
+            (&NotionImporter, "/Rye 0123456789abcdef0123456789abcdef.html"),
+        ]),
+    ),
     ("logseq", Importers(&[(&LogseqImporter, "/graph/pages/a___b%3A.md")])),
     ("org", Importers(&[(&OrgImporter, "/a.org")])),
     ("keep", Importers(&[(&KeepImporter, "/a.json")])),
     ("html_notes", Importers(&[(&HtmlNoteImporter, "/a.html")])),
     ("text", Importers(&[(&media::TextImporter, "/a.md"), (&media::TextImporter, "/a.txt")])),
     ("rst", Importers(&[(&media::RstImporter, "/a.rst")])),
+    ("bookmarks", Importers(&[(&media::BookmarkImporter, "/a.html")])),
     ("html", Importers(&[(&media::HtmlImporter, "/a.html")])),
     (
         "subtitles",

@@ -36,6 +36,7 @@ mod media;
 mod message_content;
 mod notes;
 mod notion;
+mod notion_export;
 mod obsidian;
 mod open_file;
 mod org;
@@ -48,6 +49,7 @@ mod registry;
 mod role_chats;
 mod silly_tavern;
 mod title;
+mod unsupported;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz_parsers;
@@ -65,3 +67,4 @@ pub use importer::{Importer, ParsedFile, Problem};
 pub use ledger::{FileStamp, ImportOutcome, Ledger, LedgerEntry};
 pub use reader::{ReaderLimits, ReaderPool, run_reader, set_reader_program};
 pub use registry::{ImportAttempt, detect_importer, importers_for};
+pub use unsupported::{UnsupportedFiles, describe_unsupported};

@@ -1,18 +1,15 @@
-//! Pages exported by Notion: Markdown files named after title and identifier of the page, in a
-//! folder or an archive, which may contain nested archives.
-
-use std::path::Path;
+//! Pages exported by Notion: Markdown or HTML files named after title and identifier of the page, in
+//! a folder or an archive.
 
 use vademecum_kit::model::{Draft, DraftBody, NoteDraft, SourceName, Timestamp};
 
 use super::{
-    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
-    archive::{Archive, ArchiveError},
-    datetime,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile, datetime,
     digest::digest,
-    file::has_extension,
     keywords::{distinct_keywords, inline_tags, split_commas},
     markdown::MarkdownDocument,
+    media::notion_html,
+    notion_export,
     title::clean_title,
 };
 
@@ -32,99 +29,64 @@ impl Importer for NotionImporter {
     }
 
     fn format_name(&self) -> &'static str {
-        "pages of Notion (.md, the export's .zip)"
+        "pages of Notion (.md, .html, the export's .zip)"
     }
 
     fn detect(&self, probe: &FileProbe) -> Confidence {
-        let is_page = probe.has_extension(&["md"])
-            && probe.path().file_name().and_then(|name| parse_page_name(name.to_str()?)).is_some();
-        let is_export = || {
-            probe
-                .entries()
-                .iter()
-                .any(|name| parse_page_name(name).is_some() || is_nested_archive(name))
-        };
-        Confidence::ByContent.when(is_page || is_export())
+        let name = probe.path().file_name().and_then(|name| name.to_str());
+        let names = || probe.entries().iter().map(String::as_str);
+        Confidence::ByContent
+            .when(name.is_some_and(is_page_name) || notion_export::is_export(names()))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
-        let mut reading = ParsedFile::default();
         if file.bytes.starts_with(b"PK\x03\x04") {
-            let refused = |cause| ImportError::Archive { path: file.path.clone(), cause };
-            reading.add_archive_pages(&file.bytes, true).map_err(refused)?;
-        } else {
-            let name = file.path.file_name().unwrap_or_default().to_string_lossy();
-            let text = file.text()?;
-            reading.add_page(&name, text.trim_start_matches('\u{feff}'), file.modified);
+            return notion_export::read_export(file);
         }
+        let mut reading = ParsedFile::default();
+        add_page(&mut reading, file)?;
         Ok(reading)
     }
 }
 
-impl ParsedFile {
-    /// Adds the pages of an archive. With `has_parts`, nested archives are read too, one level
-    /// deep.
-    fn add_archive_pages(&mut self, bytes: &[u8], has_parts: bool) -> Result<(), ArchiveError> {
-        let mut archive = Archive::open(bytes)?;
-        let mut tables = 0;
-        for name in archive.file_names() {
-            if parse_page_name(&name).is_some() {
-                let Some(bytes) = archive.unpack_file(&name)? else { continue };
-                match std::str::from_utf8(&bytes) {
-                    Ok(text) => self.add_page(&name, text.trim_start_matches('\u{feff}'), None),
-                    Err(error) => {
-                        let reason = format!("invalid UTF-8 at byte {}", error.valid_up_to());
-                        self.problems.push(Problem { place: name, reason });
-                    }
-                }
-            } else if has_parts && is_nested_archive(&name) {
-                let Some(bytes) = archive.unpack_file(&name)? else { continue };
-                if let Err(error) = self.add_archive_pages(&bytes, false) {
-                    self.problems.push(Problem { place: name, reason: error.to_string() });
-                }
-            } else if has_extension(Path::new(&name), &["csv"]) {
-                tables += 1;
-            }
-        }
-        if tables > 0 {
-            let place = "databases".to_owned();
-            let reason =
-                format!("{tables} tables (.csv) were not imported; rows that have pages were");
-            self.problems.push(Problem { place, reason });
-        }
-        Ok(())
-    }
+/// Adds the note of a page. Fails if the page is not text or holds none.
+pub(super) fn add_page(reading: &mut ParsedFile, file: &SourceFile) -> Result<(), ImportError> {
+    let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+    let (stem, number) = parse_page_name(&name).unwrap_or((&name, ""));
+    let (heading, text) = if file.has_extension(&["html"]) {
+        let page = notion_html::read_page(file)?;
+        (page.title, page.content)
+    } else {
+        let text = file.text()?.trim_start_matches('\u{feff}').to_owned();
+        (MarkdownDocument::parse(&text).opening_heading().map(str::to_owned), text)
+    };
+    let properties = NotionProperties::parse(&text);
+    let draft = NoteDraft {
+        title: heading.as_deref().and_then(clean_title).unwrap_or_else(|| stem.to_owned()),
+        tags: distinct_keywords(properties.tags.into_iter().chain(inline_tags(&text))),
+        created_at: properties.created,
+        modified_at: properties.edited.or(file.modified),
+        content: text,
+        ..NoteDraft::default()
+    };
+    let origin = format!("notion:{number}");
+    let digest = digest(VERSION, [draft.title.as_bytes(), draft.content.as_bytes()]);
+    reading.drafts.push(Draft { origin, digest, id: None, body: DraftBody::Note(draft) });
+    Ok(())
+}
 
-    fn add_page(&mut self, name: &str, text: &str, modified: Option<Timestamp>) {
-        let (stem, number) = parse_page_name(name).unwrap_or((name, ""));
-        let heading = MarkdownDocument::parse(text).opening_heading().map(str::to_owned);
-        let properties = NotionProperties::parse(text);
-        let draft = NoteDraft {
-            title: heading.as_deref().and_then(clean_title).unwrap_or_else(|| stem.to_owned()),
-            content: text.to_owned(),
-            tags: distinct_keywords(properties.tags.into_iter().chain(inline_tags(text))),
-            created_at: properties.created,
-            modified_at: properties.edited.or(modified),
-            ..NoteDraft::default()
-        };
-        let origin = format!("notion:{number}");
-        let digest = digest(VERSION, [draft.title.as_bytes(), text.as_bytes()]);
-        self.drafts.push(Draft { origin, digest, id: None, body: DraftBody::Note(draft) });
-    }
+/// Returns `true` for the name of a page, in a folder or an archive.
+pub(super) fn is_page_name(name: &str) -> bool {
+    parse_page_name(name).is_some()
 }
 
 /// Splits the name of a page file, `Rye bread 0123….md`, into title and identifier.
 fn parse_page_name(name: &str) -> Option<(&str, &str)> {
-    let name = name.rsplit(['/', '\\']).next()?.strip_suffix(".md")?;
+    let name = name.rsplit(['/', '\\']).next()?;
+    let name = name.strip_suffix(".md").or_else(|| name.strip_suffix(".html"))?;
     let (stem, number) = name.split_at_checked(name.len().checked_sub(PAGE_ID_DIGITS)?)?;
     let is_number = number.bytes().all(|byte| byte.is_ascii_hexdigit());
     Some((stem.strip_suffix(' ')?, number)).filter(|_| is_number)
-}
-
-/// Returns `true` for a nested archive of a Notion export.
-fn is_nested_archive(name: &str) -> bool {
-    let name = name.rsplit('/').next().unwrap_or(name);
-    name.starts_with("ExportBlock-") && has_extension(Path::new(name), &["zip"])
 }
 
 /// Properties between the title and the text of a page, as `Name: value`.
@@ -159,7 +121,7 @@ impl NotionProperties {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file_probe::tests::{probe_file, zip_archive};
+    use crate::file_probe::tests::probe_file;
 
     const NUMBER: &str = "0123456789abcdef0123456789abcdef";
     const TEXT: &str = "# Rye bread\n\nTags: baking, rye flour\nCreated: January 5, 2024 2:30 PM\n\
@@ -190,27 +152,25 @@ mod tests {
     }
 
     #[test]
-    fn export_is_read_from_nested_archives() {
-        let page = format!("Export/Rye bread {NUMBER}.md");
-        let inner = zip_archive(&[(page.as_str(), TEXT.as_bytes()), ("a.csv", b"x")]);
-        let outer = zip_archive(&[("ExportBlock-1-Part-1.zip", &inner), ("x.png", b"x")]);
-        for zip in [&inner, &outer] {
-            assert_eq!(
-                NotionImporter.detect(&probe_file("export.zip", zip)),
-                Confidence::ByContent
-            );
-            let reading = read_export("/export.zip", zip.as_slice());
-            assert_eq!(reading.problems[0].place, "databases");
-            assert_eq!(to_notes(reading)[0].1.title, "Rye bread");
-        }
-        let nested = zip_archive(&[("ExportBlock-1-Part-1.zip", &outer)]);
-        assert!(
-            read_export("/export.zip", nested).drafts.is_empty(),
-            "archives do not nest on and on"
-        );
-        let broken =
-            zip_archive(&[("ExportBlock-1-Part-1.zip", b"PK"), (page.as_str(), b"a\xffb")]);
-        assert_eq!(read_export("/export.zip", broken).problems.len(), 2);
+    fn html_page_is_like_its_markdown() {
+        let page = "<html><head><title>Rye bread</title></head><body><article class=page><header>\
+            <h1 class=page-title>Rye bread</h1><table class=properties><tbody>\
+            <tr><th><span class=icon><svg></svg></span>Tags</th><td><span>baking</span>\
+            <span>rye flour</span></td></tr>\
+            <tr><th>Created</th><td><time>@January 5, 2024 2:30 PM</time></td></tr></tbody></table>\
+            </header><div class=page-body><p>Knead <a href='https://example.org/a'>it</a>, \
+            <a href='Oat%200123.html'>or not</a>.</p><ul class=to-do-list><li>\
+            <div class='checkbox checkbox-on'></div><span>flour</span></li><li>\
+            <div class='checkbox checkbox-off'></div><span>salt</span></li></ul></div></article>";
+        let name = format!("/Rye bread {NUMBER}.html");
+        assert_eq!(NotionImporter.detect(&probe_file(&name[1..], page)), Confidence::ByContent);
+        let (origin, note) = to_notes(read_export(&name, page)).remove(0);
+        assert_eq!((origin, note.title.as_str()), (format!("notion:{NUMBER}"), "Rye bread"));
+        assert_eq!(note.tags, ["baking", "rye flour"]);
+        assert_eq!(note.created_at.unwrap().to_string(), "2024-01-05T14:30:00.000Z");
+        let content = "# Rye bread\n\nTags: baking, rye flour\nCreated: January 5, 2024 2:30 PM\n\n\
+                       Knead [it](https://example.org/a), or not.\n\n- [x] flour\n- [ ] salt";
+        assert_eq!(note.content, content);
     }
 
     #[test]

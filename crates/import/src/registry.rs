@@ -2,6 +2,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
     time::Duration,
 };
 
@@ -9,12 +10,27 @@ use vademecum_kit::model::SourceName;
 
 use super::{
     Confidence, FileEntry, FileProbe, FileStamp, ImportError, Importer, ParsedFile, Problem,
-    characters::CharacterImporter, charx::CharxImporter, chat_exports::ChatExportImporter,
-    digest::digest, exported, fabric_patterns::PatternImporter, google_keep::KeepImporter,
-    html_notes::HtmlNoteImporter, json, logseq::LogseqImporter, media, notes::NoteImporter,
-    notion::NotionImporter, org::OrgImporter, png_card::PngCardImporter,
-    prompts_csv::CsvPromptImporter, prompts_json::JsonPromptImporter, role_chats::RoleChatImporter,
+    SourceFile,
+    characters::CharacterImporter,
+    charx::CharxImporter,
+    chat_exports::ChatExportImporter,
+    digest::digest,
+    exported,
+    fabric_patterns::PatternImporter,
+    google_keep::KeepImporter,
+    html_notes::HtmlNoteImporter,
+    json,
+    logseq::LogseqImporter,
+    media,
+    notes::NoteImporter,
+    notion::NotionImporter,
+    org::OrgImporter,
+    png_card::PngCardImporter,
+    prompts_csv::CsvPromptImporter,
+    prompts_json::JsonPromptImporter,
+    role_chats::RoleChatImporter,
     silly_tavern::SillyTavernImporter,
+    unsupported::{describe_one, unsupported_format},
 };
 
 /// All importers. Of two with the same confidence, the first reads the file.
@@ -52,6 +68,11 @@ static ALL_IMPORTERS: &[&dyn Importer] = &[
     &JsonPromptImporter,
     &PatternImporter,
 ];
+
+/// Returns all importers of files of other programs.
+pub(super) fn all_importers() -> impl Iterator<Item = &'static dyn Importer> {
+    ALL_IMPORTERS.iter().copied()
+}
 
 /// Returns the importers whose drafts go into `source`.
 pub fn importers_for(source: SourceName) -> impl Iterator<Item = &'static dyn Importer> {
@@ -91,6 +112,8 @@ pub struct ImportAttempt {
     pub stamp: FileStamp,
     /// Importer that reads the file, or `None` if no importer does.
     pub importer: Option<&'static dyn Importer>,
+    /// Format of a file in a folder that no importer reads.
+    pub unsupported: Option<String>,
     /// Digest of the file's content.
     pub digest: Option<String>,
     /// Drafts and problems of the file. For a file found in a folder that no importer reads, there
@@ -126,7 +149,7 @@ impl ImportAttempt {
     /// Returns an attempt that has not found an importer.
     pub(super) fn failed(file: FileEntry, result: Result<ParsedFile, ImportError>) -> Self {
         let stamp = FileStamp::from_path(&file.path).unwrap_or_default();
-        Self { file, stamp, importer: None, digest: None, result }
+        Self { file, stamp, importer: None, unsupported: None, digest: None, result }
     }
 
     fn detect_and_parse(
@@ -139,47 +162,164 @@ impl ImportAttempt {
         // Taken before reading, so that a file changed meanwhile is read again.
         self.stamp = probe.stamp();
         let Some(importer) = detect_importer(source, &probe) else {
-            return match (root, source) {
-                (Some(_), _) => Ok(explain_unread_file(source, probe, time_limit)),
-                (None, Some(source)) => Err(ImportError::UnknownFormat {
-                    path: path.to_owned(),
-                    source_name: source,
-                    formats: format_list(source),
-                }),
-                (None, None) => Err(ImportError::UnrecognisedFormat { path: path.to_owned() }),
-            };
+            if root.is_none() {
+                return Err(unread_file_error(source, probe, time_limit));
+            }
+            self.unsupported = Some(unread_format(source, &probe));
+            return Ok(explain_unread_file(source, probe, time_limit));
         };
         self.importer = Some(importer);
         let file = probe.read_file(time_limit)?;
         self.digest = Some(digest("", [file.bytes.as_slice()]));
-        importer.parse(&file)
+        let mut parsed = importer.parse(&file)?;
+        if let Some(source) = source {
+            // An archive may contain items of several sources.
+            parsed.drafts.retain(|draft| draft.body.source() == source);
+        }
+        Ok(parsed)
     }
 }
 
-/// Returns the result for a file in a folder that no importer reads. It is empty except for JSON,
-/// because the name of a JSON file does not show whether it is supported.
+/// The content of a file that was unpacked from an archive.
+#[derive(Debug)]
+pub(super) enum PackedContent {
+    /// Drafts and problems. The origins are parts of the archive.
+    Parsed(ParsedFile),
+    /// The file could not be read, for this reason.
+    Failed(String),
+    /// No importer reads this format.
+    Unsupported(String),
+}
+
+/// Parses a file that was unpacked from `archive`, whose path is the beginning of its own.
+pub(super) fn parse_packed_file(file: SourceFile, archive: &Path) -> PackedContent {
+    let probe = FileProbe::packed(file);
+    let Some(importer) = detect_importer(None, &probe) else {
+        return PackedContent::Unsupported(unsupported_format(&probe));
+    };
+    let path = format!("{} ", probe.path().display());
+    let time_limit = probe.packed_time_limit();
+    match probe.read_file(time_limit).and_then(|file| importer.parse(&file)) {
+        Ok(mut parsed) => {
+            let below = format!("file:{}/", archive.display());
+            for draft in &mut parsed.drafts {
+                if let Some(rest) = draft.origin.strip_prefix(&below) {
+                    draft.origin = format!("file:{}#{rest}", archive.display());
+                }
+            }
+            PackedContent::Parsed(parsed)
+        }
+        Err(error) => {
+            let reason = error.to_string();
+            PackedContent::Failed(reason.strip_prefix(&path).unwrap_or(&reason).to_owned())
+        }
+    }
+}
+
+/// Returns the format of a file that no importer of `source` reads: that of another source, or an
+/// unsupported one.
+fn unread_format(source: Option<SourceName>, probe: &FileProbe) -> String {
+    let other = source.and_then(|_| detect_importer(None, probe));
+    other.map_or_else(|| unsupported_format(probe), |other| other.format_name().to_owned())
+}
+
+/// Returns the error of a named file that no importer reads.
+fn unread_file_error(
+    source: Option<SourceName>,
+    probe: FileProbe,
+    time_limit: Duration,
+) -> ImportError {
+    let path = probe.path().to_owned();
+    let format = unread_format(source, &probe);
+    if let Some(source) = source {
+        let other = detect_importer(None, &probe).map(Importer::source);
+        return ImportError::UnknownFormat {
+            advice: other.map_or_else(String::new, |other| {
+                let command = import_command("", &path);
+                format!("; to import it as {other}, run {command}")
+            }),
+            path,
+            source_name: source,
+            formats: format_list(source),
+        };
+    }
+    if format == JSON_FORMAT {
+        return ImportError::UnrecognisedJson {
+            path,
+            reason: explain_json(None, probe, time_limit),
+        };
+    }
+    ImportError::Unsupported { path, description: describe_one(&format) }
+}
+
+/// Format of JSON files that no importer reads. The name of such a file does not show whether it is
+/// supported, so that the reason is given for each.
+const JSON_FORMAT: &str = "JSON files";
+
+/// Returns the result for a file in a folder that no importer reads. It is empty except for JSON.
 fn explain_unread_file(
     source: Option<SourceName>,
     probe: FileProbe,
     time_limit: Duration,
 ) -> ParsedFile {
-    if !probe.has_extension(&["json"]) || exported::is_exported_file(&probe) {
+    let is_known = unsupported_format(&probe) != JSON_FORMAT;
+    if !probe.has_extension(&["json"])
+        || exported::is_exported_file(&probe)
+        || source.is_none() && is_known && probe.stamp().size > 0
+    {
         return ParsedFile::default();
     }
-    let flaw = match probe.read_file(time_limit) {
-        Ok(file) => file
-            .text()
-            .map_or_else(|error| Some(error.to_string()), |it| json::find_syntax_error(&it)),
+    let reason = explain_json(source, probe, time_limit);
+    ParsedFile { drafts: Vec::new(), problems: vec![Problem { place: String::new(), reason }] }
+}
+
+/// Returns the reason why a JSON file is not read, with the commands that would read it.
+fn explain_json(source: Option<SourceName>, probe: FileProbe, time_limit: Duration) -> String {
+    let forced: Vec<_> = SourceName::ALL
+        .into_iter()
+        .filter_map(|source| Some((source, detect_importer(Some(source), &probe)?)))
+        .collect();
+    let file = match probe.read_file(time_limit) {
+        Ok(file) => file,
+        Err(error) => return format!("not valid JSON: {error}"),
+    };
+    let flaw = match file.text() {
+        Ok(text) => json::find_syntax_error(&text),
         Err(error) => Some(error.to_string()),
     };
-    let reason = match (flaw, source) {
-        (Some(flaw), _) => format!("not valid JSON: {flaw}"),
-        (None, Some(source)) => format!("this JSON format cannot be imported into {source}"),
-        (None, None) => "unrecognised JSON format; to force a type, run \
-                         `vademecum import KIND FILE`"
-            .to_owned(),
+    if let Some(flaw) = flaw {
+        return format!("not valid JSON: {flaw}");
+    }
+    if let Some(source) = source {
+        return format!("this JSON format cannot be imported into {source}");
+    }
+    // Only what works is advised.
+    let reads = |importer: &dyn Importer| {
+        importer.parse(&file).is_ok_and(|parsed| !parsed.drafts.is_empty())
     };
-    ParsedFile { drafts: Vec::new(), problems: vec![Problem { place: String::new(), reason }] }
+    let commands = forced.into_iter().filter(|(_, importer)| reads(*importer));
+    let commands: Vec<_> =
+        commands.map(|(source, _)| import_command(source.as_str(), &file.path)).collect();
+    let advice = match commands.as_slice() {
+        [] => String::new(),
+        commands => format!("; to force a type, run {}", commands.join(" or ")),
+    };
+    format!("unrecognised JSON format{advice}")
+}
+
+/// Returns the command that imports a file, as one that can be pasted into a shell.
+fn import_command(kind: &str, path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |next: char| next.is_alphanumeric() || "/._-+:@%,\\".contains(next);
+    let path = if path.chars().all(is_plain) {
+        path
+    } else if cfg!(windows) {
+        format!("\"{path}\"")
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    };
+    let space = if kind.is_empty() { "" } else { " " };
+    format!("`vademecum import {kind}{space}{path}`")
 }
 
 /// Returns the names of the formats that can be read into `source`, separated by commas.
@@ -250,9 +390,9 @@ mod tests {
         let error = read(Some(SourceName::Prompts), named.clone()).result.unwrap_err().to_string();
         assert!(error.contains("cannot be imported into `prompts`"), "{error}");
         let error = read(None, named).result.unwrap_err().to_string();
-        assert!(error.contains("vademecum import notes"), "{error}");
+        assert!(error.ends_with("cannot be imported: program: not read"), "{error}");
         let found = read(None, FileEntry { path, root: Some(folder.path().to_owned()) });
-        assert!(found.importer.is_none());
+        assert!(found.importer.is_none() && found.unsupported.as_deref() == Some("programs"));
         let reading = found.result.unwrap();
         assert!(reading.drafts.is_empty() && reading.problems.is_empty());
     }

@@ -39,7 +39,8 @@ pub enum TldwError {
     },
     /// The folder contains several users and none was requested.
     #[error(
-        "{} holds the databases of several users, {known}; name one with --user",
+        "{} holds the databases of several users, {known}; name one with --tldw-user \
+         (import) or --user (serve)",
         path.display()
     )]
     AmbiguousUser {

@@ -35,11 +35,35 @@ impl Handler<SaveDrafts> for SourceActor {
     }
 }
 
+/// Selection of the items of an origin, whose parts have origins such as `file:/a#1`.
+#[derive(Clone, Debug)]
+pub enum OriginParts {
+    /// The item of the origin itself.
+    Whole,
+    /// The item of the origin itself and those of its parts.
+    All,
+    /// The items of its parts, except those with these origins.
+    Except(Vec<String>),
+}
+
+impl OriginParts {
+    /// Returns `true` if `candidate` is one of the selected origins of `origin`.
+    fn selects(&self, origin: &str, candidate: &str) -> bool {
+        let part = || candidate.strip_prefix(origin).is_some_and(|rest| rest.starts_with('#'));
+        match self {
+            Self::Whole => candidate == origin,
+            Self::All => candidate == origin || part(),
+            Self::Except(kept) => part() && !kept.iter().any(|it| it == candidate),
+        }
+    }
+}
+
 /// Removes items whose origin was deleted.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<usize, SourceError>")]
 pub(super) struct RemoveOrigin {
     pub(super) origin: String,
+    pub(super) parts: OriginParts,
 }
 
 impl Handler<RemoveOrigin> for SourceActor {
@@ -47,14 +71,13 @@ impl Handler<RemoveOrigin> for SourceActor {
 
     fn handle(
         &mut self,
-        RemoveOrigin { origin }: RemoveOrigin,
+        RemoveOrigin { origin, parts }: RemoveOrigin,
         _: &mut Self::Context,
     ) -> Self::Result {
         self.spawn_blocking(move |source, store| {
-            let part = format!("{origin}#");
             let origins = store.list_origins(source.name(), &origin)?;
             store.write(Durability::Bulk, |writer| {
-                let meant = origins.keys().filter(|it| **it == origin || it.starts_with(&part));
+                let meant = origins.keys().filter(|it| parts.selects(&origin, it));
                 let mut count = 0;
                 for origin in meant {
                     count += usize::from(source.remove_origin(writer, origin)?);

@@ -3,6 +3,7 @@
 //! Start with `pipeline`.
 
 mod error;
+mod named_path;
 mod pipeline;
 mod summary;
 mod tldw;

@@ -1,7 +1,7 @@
 //! Imports files: reads ahead in parallel, saves in order, and records each file in the ledger.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     num::NonZero,
     path::{Path, PathBuf},
     pin::pin,
@@ -13,13 +13,13 @@ use std::{
 use futures_util::{StreamExt, stream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use vademecum_kit::{
-    model::{Draft, SaveOutcome, SourceName},
+    model::{Draft, SaveOutcome, SourceName, Uri},
     source::SourceError,
 };
 
 use super::{error::ImportError, summary::ImportSummary};
 use crate::{
-    actors::{Library, SourceHandle, error_chain},
+    actors::{Library, OriginParts, SourceHandle, error_chain},
     services::progress::{ProgressCallback, ProgressCounter},
 };
 use vademecum_import::{
@@ -66,22 +66,35 @@ pub(crate) async fn import_files(
     let listing = import::walk_files(&options.paths);
     let ledger = library.ledger();
     let mut summary = ImportSummary::new(options.dry_run);
+    summary.add_named_paths(&listing.named_paths);
     for problem in listing.skipped {
         summary.add_skipped(&problem.place, String::new(), problem.reason);
     }
     let mut known = known_entries(&ledger, &listing.named_paths, options.kind)?;
     // An empty folder is most likely a file system that is not mounted, so nothing is removed.
     let follows = options.follow_deletions && !listing.files.is_empty();
-    let mut changed = Vec::new();
+    let (mut changed, mut previous) = (Vec::new(), HashMap::new());
     for found in listing.files {
         let state = FileStamp::from_path(&found.path).unwrap_or_default();
         match known.remove(&found.path) {
-            Some(entry) if entry.is_up_to_date(state) => summary.count_unchanged(&entry),
-            _ => changed.push((found, state.size)),
+            Some(entry) if entry.is_up_to_date(state) => {
+                summary.count_unchanged(&entry);
+                continue;
+            }
+            Some(entry) => drop(previous.insert(found.path.clone(), entry)),
+            None => {}
         }
+        changed.push((found, state.size));
     }
-    let job =
-        ImportJob { library, ledger, options, follows_deletions: follows, deleted: known, summary };
+    let job = ImportJob {
+        library,
+        ledger,
+        options,
+        follows_deletions: follows,
+        deleted: known,
+        previous,
+        summary,
+    };
     let summary = job.run(changed, progress).await?;
     for store in library.stores().iter().filter(|store| store.path().exists()) {
         store.checkpoint()?;
@@ -112,6 +125,8 @@ struct ImportJob<'l> {
     follows_deletions: bool,
     /// Ledger entries whose files do not exist any more.
     deleted: HashMap<PathBuf, LedgerEntry>,
+    /// Ledger entries of the files that are read again.
+    previous: HashMap<PathBuf, LedgerEntry>,
     summary: ImportSummary,
 }
 
@@ -167,7 +182,8 @@ impl ImportJob<'_> {
         let source = read.importer.map(Importer::source);
         let mut entry = LedgerEntry::new(read.file.path, self.options.kind, read.file.root);
         entry.source = source;
-        entry.format = read.importer.map(|importer| importer.format_name().to_owned());
+        let format = read.importer.map(|importer| importer.format_name().to_owned());
+        entry.format = format.or(read.unsupported);
         (entry.state, entry.digest) = (read.stamp, read.digest);
         let mut drafts = match read.result {
             Ok(reading) => {
@@ -180,7 +196,7 @@ impl ImportJob<'_> {
                 Vec::new()
             }
         };
-        if let Some(source) = source
+        if source.is_some()
             && let Some(before) = self.find_renamed(&entry)
         {
             let (from, to) = (file_origin(&before.path), file_origin(&entry.path));
@@ -190,7 +206,9 @@ impl ImportJob<'_> {
                     draft.digest.clear();
                 }
             } else {
-                self.source_handle(source)?.rename_origin(from, to).await?;
+                for source in sources_of(&before) {
+                    self.source_handle(source)?.rename_origin(from.clone(), to.clone()).await?;
+                }
                 batch.renamed.push(before);
             }
         }
@@ -212,13 +230,15 @@ impl ImportJob<'_> {
 
     /// Saves a batch and records the outcome of its files in the ledger.
     async fn save_batch(&mut self, mut batch: ImportBatch) -> Result<(), ImportError> {
+        let origins = |drafts: &Vec<Draft>| drafts.iter().map(|it| it.origin.clone()).collect();
+        let origins: Vec<Vec<String>> =
+            batch.files.iter().map(|(_, drafts)| origins(drafts)).collect();
         for source in SourceName::ALL {
             let (mut owners, mut drafts) = (Vec::new(), Vec::new());
-            for (file, (entry, read)) in batch.files.iter_mut().enumerate() {
-                if entry.source == Some(source) {
-                    owners.extend(read.iter().map(|_| file));
-                    drafts.append(read);
-                }
+            for (file, (_, read)) in batch.files.iter_mut().enumerate() {
+                let of_source = read.extract_if(.., |draft| draft.body.source() == source);
+                drafts.extend(of_source);
+                owners.resize(drafts.len(), file);
             }
             for (file, answer) in owners.into_iter().zip(self.save_drafts(source, drafts).await?) {
                 let Some((entry, _)) = batch.files.get_mut(file) else { continue };
@@ -239,7 +259,7 @@ impl ImportJob<'_> {
         }
         let mut entries: Vec<LedgerEntry> =
             batch.files.into_iter().map(|(entry, _)| entry).collect();
-        for entry in &mut entries {
+        for (entry, origins) in entries.iter_mut().zip(origins) {
             entry.outcome = match (entry.source, entry.items.as_slice(), entry.problems.as_slice())
             {
                 // No importer: the file could not be read, or its format is not supported.
@@ -248,10 +268,40 @@ impl ImportJob<'_> {
                 (Some(_), ..) => ImportOutcome::Imported,
             };
             self.summary.count_file(entry);
+            self.handle_dropped_items(entry, origins).await?;
         }
         if !self.options.dry_run {
             self.ledger.record_entries(&entries, &batch.renamed)?;
         }
+        Ok(())
+    }
+
+    /// Handles the items that a file had before and has no longer. A document that was the whole file
+    /// is removed if the file is now read as something else. Items of parts are kept, unless
+    /// deletions are followed and the whole file could be read.
+    async fn handle_dropped_items(
+        &mut self,
+        entry: &LedgerEntry,
+        origins: Vec<String>,
+    ) -> Result<(), ImportError> {
+        let Some(before) = self.previous.remove(&entry.path) else { return Ok(()) };
+        let mut dropped = before.items.iter().filter(|item| !entry.items.contains(item)).count();
+        if dropped == 0 || entry.items.is_empty() || self.options.dry_run {
+            return Ok(());
+        }
+        let whole = file_origin(&entry.path);
+        let mut removed = 0;
+        if !origins.contains(&whole) {
+            removed = self.remove_origins(&before, &OriginParts::Whole).await?;
+            self.summary.count_replaced(&entry.path, removed);
+        }
+        dropped = dropped.saturating_sub(removed);
+        if self.follows_deletions && entry.problems.is_empty() {
+            removed = self.remove_origins(&before, &OriginParts::Except(origins)).await?;
+            self.summary.add_dropped(&entry.path, removed, true);
+            dropped = dropped.saturating_sub(removed);
+        }
+        self.summary.add_dropped(&entry.path, dropped, false);
         Ok(())
     }
 
@@ -286,7 +336,8 @@ impl ImportJob<'_> {
         let (mut missing, mut forgotten) = (Vec::new(), Vec::new());
         for mut entry in gone {
             let held = matches!(entry.outcome, ImportOutcome::Imported | ImportOutcome::Missing);
-            if held && self.follows_deletions && self.remove_items(&entry).await? {
+            let removes = held && self.follows_deletions;
+            if removes && self.remove_origins(&entry, &OriginParts::All).await? > 0 {
                 self.summary.removed(&entry);
                 forgotten.push(entry);
             } else if held {
@@ -303,16 +354,30 @@ impl ImportJob<'_> {
         Ok(())
     }
 
-    /// Removes the items of a file and returns `true` if there were any. Items of an export file
-    /// are kept: they belong to the exporting service and not to the file.
-    async fn remove_items(&self, entry: &LedgerEntry) -> Result<bool, ImportError> {
-        let Some(source) = entry.source else { return Ok(false) };
-        Ok(self.source_handle(source)?.remove_origin(file_origin(&entry.path)).await? > 0)
+    /// Removes items of a file and returns their number. Items of an export file are kept: they
+    /// belong to the exporting service and not to the file.
+    async fn remove_origins(
+        &self,
+        entry: &LedgerEntry,
+        parts: &OriginParts,
+    ) -> Result<usize, ImportError> {
+        let mut removed = 0;
+        for source in sources_of(entry) {
+            let origin = file_origin(&entry.path);
+            removed += self.source_handle(source)?.remove_origin(origin, parts.clone()).await?;
+        }
+        Ok(removed)
     }
 
     fn source_handle(&self, source: SourceName) -> Result<&SourceHandle, ImportError> {
         self.library.source(source).ok_or(ImportError::MissingSource(source))
     }
+}
+
+/// Returns the sources of the items of a file.
+fn sources_of(entry: &LedgerEntry) -> BTreeSet<SourceName> {
+    let of_items = entry.items.iter().filter_map(|item| item.parse::<Uri>().ok());
+    of_items.map(|uri| uri.source).chain(entry.source).collect()
 }
 
 /// Returns the origin of an item that is a whole file.

@@ -1,17 +1,18 @@
 //! Summary of an import: counts and messages.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     path::{Path, PathBuf},
     time::Instant,
 };
 
 use serde::Serialize;
-use vademecum_kit::model::{SaveOutcome, SourceName};
+use vademecum_kit::model::{SaveOutcome, SourceName, Uri};
 use vademecum_tldw::SyncSummary;
 
+use super::named_path::{NamedPath, describe_files};
 use crate::services::text::{format_bytes, format_count, sanitize};
-use vademecum_import::{ImportOutcome, LedgerEntry, Problem};
+use vademecum_import::{ImportOutcome, LedgerEntry, Problem, UnsupportedFiles};
 
 /// Maximum number of files in one folder, skipped for the same reason, that are listed one by one.
 const MAX_LISTED_ALIKE: usize = 3;
@@ -27,12 +28,20 @@ pub(crate) struct ImportSummary {
     items: ItemCounts,
     /// Number of files in folders whose format is not supported.
     passed: usize,
+    /// The same files by format.
+    unsupported: Vec<UnsupportedFiles>,
     /// Skipped files and items, with reasons.
     skipped: Vec<SkippedEntry>,
     /// Deleted files whose items are kept.
     missing: Vec<PathBuf>,
     /// Deleted files whose items were removed.
     removed: Vec<PathBuf>,
+    /// Files that were one document before and have several items now. The document was removed.
+    replaced: Vec<PathBuf>,
+    /// Items that are no longer in their files.
+    dropped: Vec<DroppedItems>,
+    /// Reasons why nothing was imported from a file or folder that the user named.
+    nothing_imported: Vec<String>,
     /// Summary per source.
     sources: BTreeMap<SourceName, SourceSummary>,
     /// Size of the files that were read, in bytes.
@@ -44,6 +53,12 @@ pub(crate) struct ImportSummary {
     /// Files that changed the library, each with its change: `new` or `updated`.
     #[serde(skip)]
     named: BTreeMap<PathBuf, &'static str>,
+    /// Files and folders that the user named.
+    #[serde(skip)]
+    named_paths: Vec<NamedPath>,
+    /// Items that were counted so far.
+    #[serde(skip)]
+    seen: HashSet<String>,
 }
 
 /// Number of items per outcome.
@@ -52,12 +67,23 @@ struct ItemCounts {
     new: usize,
     updated: usize,
     unchanged: usize,
+    /// Items of files whose content is already that of another file's item.
+    merged: usize,
 }
 
 impl ItemCounts {
     fn total(self) -> usize {
-        self.new + self.updated + self.unchanged
+        self.new + self.updated + self.unchanged + self.merged
     }
+}
+
+/// Items that are no longer in their file.
+#[derive(Debug, Serialize)]
+struct DroppedItems {
+    path: PathBuf,
+    items: usize,
+    /// `false` if they are kept.
+    removed: bool,
 }
 
 /// Summary of one source.
@@ -117,14 +143,25 @@ impl ImportSummary {
             items: ItemCounts::default(),
             passed: 0,
             skipped: Vec::new(),
+            unsupported: Vec::new(),
             missing: Vec::new(),
             removed: Vec::new(),
+            replaced: Vec::new(),
+            dropped: Vec::new(),
+            nothing_imported: Vec::new(),
             sources: BTreeMap::new(),
             bytes: 0,
             seconds: 0.0,
             begun: Instant::now(),
             named: BTreeMap::new(),
+            named_paths: Vec::new(),
+            seen: HashSet::new(),
         }
+    }
+
+    /// Adds the files and folders that the user named.
+    pub(super) fn add_named_paths(&mut self, paths: &[PathBuf]) {
+        self.named_paths.extend(paths.iter().map(|path| NamedPath::new(path)));
     }
 
     /// Counts a file by its outcome.
@@ -139,6 +176,8 @@ impl ImportSummary {
                 self.add_skipped(&entry.path.display(), place, reason);
             }
         }
+        let below = |named: &&mut NamedPath| entry.path.starts_with(&named.path);
+        self.named_paths.iter_mut().filter(below).for_each(|named| named.count_file(entry));
         if let (Some(source), Some(format)) = (entry.source, &entry.format) {
             self.sources.entry(source).or_default().formats.insert(format.clone());
         }
@@ -149,16 +188,21 @@ impl ImportSummary {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Counts a saved item by its outcome.
+    /// Counts a saved item by its outcome. An item that another file of this import had before is
+    /// merged, except a prompt: the files of a pattern form one.
     pub(super) fn count_item(&mut self, source: SourceName, saved: &SaveOutcome) {
-        let of_source = &mut self.sources.entry(source).or_default().items;
-        for counts in [&mut self.items, of_source] {
-            match saved {
-                SaveOutcome::New(_) => counts.new += 1,
-                SaveOutcome::Updated(_) => counts.updated += 1,
-                SaveOutcome::Unchanged(_) => counts.unchanged += 1,
-            }
-        }
+        let is_first = self.seen.insert(saved.uri().to_string()) || source == SourceName::Prompts;
+        self.count_items(source, |counts| match saved {
+            SaveOutcome::New(_) => &mut counts.new,
+            SaveOutcome::Updated(_) => &mut counts.updated,
+            SaveOutcome::Unchanged(_) if is_first => &mut counts.unchanged,
+            SaveOutcome::Unchanged(_) | SaveOutcome::Merged(_) => &mut counts.merged,
+        });
+    }
+
+    fn count_items(&mut self, source: SourceName, which: impl Fn(&mut ItemCounts) -> &mut usize) {
+        *which(&mut self.items) += 1;
+        *which(&mut self.sources.entry(source).or_default().items) += 1;
     }
 
     /// Lists a file that changed the library. It is `new` if all of its items are new, else
@@ -167,7 +211,7 @@ impl ImportSummary {
         let what = match saved {
             SaveOutcome::New(_) => "new",
             SaveOutcome::Updated(_) => "updated",
-            SaveOutcome::Unchanged(_) => return,
+            SaveOutcome::Unchanged(_) | SaveOutcome::Merged(_) => return,
         };
         let known = self.named.entry(path.to_owned()).or_insert(what);
         if *known != what {
@@ -195,16 +239,33 @@ impl ImportSummary {
             counts.new += copied.new;
             counts.updated += copied.updated;
             counts.unchanged += copied.unchanged;
+            counts.merged += copied.merged;
         }
     }
 
     /// Counts the items of a file that has not changed.
     pub(super) fn count_unchanged(&mut self, entry: &LedgerEntry) {
         self.count_file(entry);
-        self.items.unchanged += entry.items.len();
-        if let Some(source) = entry.source {
-            self.sources.entry(source).or_default().items.unchanged += entry.items.len();
+        for item in &entry.items {
+            let is_new = self.seen.insert(item.clone());
+            let source = item.parse::<Uri>().ok().map(|uri| uri.source).or(entry.source);
+            let Some(source) = source else { continue };
+            let is_first = is_new || source == SourceName::Prompts;
+            self.count_items(source, |counts| {
+                if is_first { &mut counts.unchanged } else { &mut counts.merged }
+            });
         }
+    }
+
+    /// Adds a file whose former document was replaced by its items.
+    pub(super) fn count_replaced(&mut self, path: &Path, removed: usize) {
+        self.replaced.extend((removed > 0).then(|| path.to_owned()));
+    }
+
+    /// Adds items that are no longer in their file.
+    pub(super) fn add_dropped(&mut self, path: &Path, items: usize, removed: bool) {
+        let dropped = || DroppedItems { path: path.to_owned(), items, removed };
+        self.dropped.extend((items > 0).then(dropped));
     }
 
     /// Adds a deleted file whose items were removed.
@@ -214,7 +275,8 @@ impl ImportSummary {
 
     /// Returns `true` if the import changed the library.
     pub(super) fn has_changed(&self) -> bool {
-        self.items.new + self.items.updated + self.removed.len() > 0
+        let removed = self.dropped.iter().filter(|it| it.removed).count();
+        self.items.new + self.items.updated + self.removed.len() + self.replaced.len() + removed > 0
     }
 
     pub(super) fn add_skipped(&mut self, path: &impl ToString, place: String, reason: String) {
@@ -223,6 +285,9 @@ impl ImportSummary {
 
     pub(super) fn finish(mut self) -> Self {
         self.seconds = self.begun.elapsed().as_secs_f64();
+        self.unsupported = describe_files(self.named_paths.iter().map(|named| &named.unsupported));
+        self.nothing_imported =
+            self.named_paths.iter().filter_map(NamedPath::explain_nothing).collect();
         self
     }
 
@@ -231,18 +296,28 @@ impl ImportSummary {
         self.items.total()
     }
 
-    /// Returns `true` if no item was imported although there were files.
+    /// Returns `true` if no item came from the named files and folders.
     pub(crate) fn is_failure(&self) -> bool {
-        self.items() == 0 && !self.skipped.is_empty()
+        self.items() == 0 && !(self.skipped.is_empty() && self.named_paths.is_empty())
     }
 
-    /// Returns a line for each skipped or deleted file, for standard error.
+    /// Returns a line for each skipped or deleted file, for items that are no longer in theirs, and
+    /// for each named path of which nothing was imported, for standard error.
     pub(crate) fn format_problems(&self) -> Vec<String> {
         let skipped = self.skipped.chunk_by(SkippedEntry::is_same_kind).flat_map(format_skipped);
         let missing = self.missing.iter().map(|path| {
             format!("missing {}: file was deleted; its items are kept", path.display())
         });
-        skipped.chain(missing).map(|line| sanitize(&line)).collect()
+        let kept = self.dropped.iter().filter(|it| !it.removed).map(|it| {
+            format!(
+                "missing in {}: {} no longer in the file; its import is kept",
+                it.path.display(),
+                format_count(it.items, "item")
+            )
+        });
+        let nothing = self.nothing_imported.iter().cloned();
+        let lines = skipped.chain(missing).chain(kept).chain(nothing);
+        lines.map(|line| sanitize(&line)).collect()
     }
 
     /// Returns the lines of the report: changed files, counts per source, and totals.
@@ -251,20 +326,36 @@ impl ImportSummary {
         for path in &self.removed {
             lines.push(sanitize(&format!("removed {}: file was deleted", path.display())));
         }
+        for dropped in self.dropped.iter().filter(|it| it.removed) {
+            let items = format_count(dropped.items, "item");
+            let path = dropped.path.display();
+            lines.push(sanitize(&format!("removed {items} no longer in {path}")));
+        }
+        for path in &self.replaced {
+            let line = format!("replaced the document of {} by its items", path.display());
+            lines.push(sanitize(&line));
+        }
         for (path, change) in &self.named {
             lines.push(sanitize(&format!("{change} {}", path.display())));
         }
         let non_empty = self.sources.iter().filter(|(_, it)| it.items.total() > 0);
         for (source, SourceSummary { items, formats }) in non_empty {
             let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
+            let merged = match items.merged {
+                0 => String::new(),
+                merged => format!(", {merged} merged with the same content of another file"),
+            };
+            let read_as = if formats.is_empty() { "" } else { ", read as " };
             lines.push(format!(
-                "{source}: {} new, {} updated, {} unchanged, read as {}",
+                "{source}: {} new, {} updated, {} unchanged{merged}{read_as}{}",
                 items.new,
                 items.updated,
                 items.unchanged,
                 formats.join(", ")
             ));
         }
+        let unsupported = self.unsupported.iter().map(|it| format!("{}: {}", it.label, it.reason));
+        lines.extend(unsupported.map(|line| sanitize(&line)));
         lines.push(self.format_totals());
         lines
     }
@@ -322,6 +413,7 @@ mod tests {
             ("b", SaveOutcome::New(uri())),
             ("b", SaveOutcome::Updated(uri())),
             ("c", SaveOutcome::Unchanged(uri())),
+            ("d", SaveOutcome::Merged(uri())),
         ] {
             summary.list_changed_file(Path::new(path), &saved);
         }
@@ -334,9 +426,33 @@ mod tests {
     fn import_fails_when_everything_is_skipped() {
         let mut summary = ImportSummary::new(false);
         assert!(!summary.is_failure());
+        summary.add_named_paths(&[PathBuf::from("/a")]);
+        assert!(summary.is_failure());
+        summary.named_paths.clear();
         summary.add_skipped(&"x", String::new(), "broken".to_owned());
         assert!(summary.is_failure());
         summary.items.unchanged = 1;
         assert!(!summary.is_failure());
+    }
+
+    #[test]
+    fn item_of_second_file_is_merged() {
+        let uri = |id: &str| vademecum_kit::model::Uri::item(SourceName::Media, id);
+        let mut summary = ImportSummary::new(false);
+        for saved in [
+            SaveOutcome::New(uri("1")),
+            SaveOutcome::Unchanged(uri("1")),
+            SaveOutcome::Unchanged(uri("2")),
+            SaveOutcome::Merged(uri("3")),
+        ] {
+            summary.count_item(SourceName::Media, &saved);
+        }
+        let items = ["media://2", "media://4"].map(str::to_owned).to_vec();
+        let entry = LedgerEntry { items, ..LedgerEntry::new("/a".into(), None, None) };
+        summary.count_unchanged(&entry);
+        let ItemCounts { new, updated, unchanged, merged } = summary.items;
+        assert_eq!((new, updated, unchanged, merged), (1, 0, 2, 3));
+        let line = summary.format_report().remove(0);
+        assert!(line.contains("2 unchanged, 3 merged with"), "{line}");
     }
 }

@@ -13,6 +13,7 @@ pub(super) mod html;
 mod html_markdown;
 mod isolated_thread;
 mod notebook;
+pub(super) mod notion_html;
 #[cfg(feature = "office")]
 mod office;
 #[cfg(feature = "office")]

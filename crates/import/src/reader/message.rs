@@ -48,6 +48,8 @@ pub(super) struct ReaderReply {
     stamp: FileStamp,
     /// Source and format of the importer.
     importer: Option<(SourceName, String)>,
+    /// Format that no importer reads.
+    unsupported: Option<String>,
     digest: Option<String>,
     result: Result<ParsedMessage, TaskFailure>,
     /// Whether the child ends after this reply.
@@ -87,6 +89,7 @@ impl ReaderReply {
         Self {
             stamp: attempt.stamp,
             importer: attempt.importer.map(|it| (it.source(), it.format_name().to_owned())),
+            unsupported: attempt.unsupported,
             digest: attempt.digest,
             result: result.map(|parsed| ParsedMessage {
                 drafts: parsed.drafts.into_iter().map(DraftMessage::from).collect(),
@@ -109,6 +112,7 @@ impl ReaderReply {
             file,
             stamp: self.stamp,
             importer: self.importer.and_then(|(source, format)| find_importer(source, &format)),
+            unsupported: self.unsupported,
             digest: self.digest,
             result,
         }
@@ -165,6 +169,7 @@ mod tests {
             file: file.clone(),
             stamp: FileStamp { size: 7, modified: -1 },
             importer,
+            unsupported: None,
             digest: Some("2".to_owned()),
             result: Ok(draft.into()),
         };
