@@ -96,9 +96,9 @@ pub(crate) struct NotesFilters {
 pub(crate) struct MediaFilters {
     /// Only these types; the resource `media://types` lists them.
     pub(crate) media_types: Option<Vec<String>>,
-    /// Only media added then or later (ISO 8601).
+    /// Only media created then or later, or added then if they state no date (ISO 8601).
     pub(crate) date_from: Option<Timestamp>,
-    /// Only media added then or earlier (ISO 8601); a day counts to its end.
+    /// Only media created or added then or earlier (ISO 8601); a day counts to its end.
     pub(crate) date_to: Option<EndTimestamp>,
     /// Best or newest first; default "relevance".
     pub(crate) order_by: Option<Order>,

@@ -51,6 +51,7 @@ mod hostile_files;
 mod import;
 mod import_files;
 mod import_reports;
+mod import_web;
 mod item_filters;
 mod item_language;
 mod jwt;

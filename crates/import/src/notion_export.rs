@@ -177,7 +177,7 @@ impl ExportReader<'_> {
     fn finish(mut self) -> ParsedFile {
         if !self.unsupported.is_empty() {
             let place = "other files in it".to_owned();
-            let reason = format!("{} are not read", describe_counts(&self.unsupported));
+            let reason = format!("not read: {}", describe_counts(&self.unsupported));
             self.reading.problems.push(Problem { place, reason });
         }
         if self.late > 0 {
@@ -275,7 +275,7 @@ mod tests {
         );
         assert_eq!(reading.problems.len(), 1, "{:?}", reading.problems);
         let reason = &reading.problems[0].reason;
-        assert_eq!(reason, "2 pictures, 1 `.xyz` file are not read");
+        assert_eq!(reason, "not read: 2 pictures, 1 `.xyz` file");
     }
 
     #[test]

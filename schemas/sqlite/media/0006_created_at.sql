@@ -1,3 +1,6 @@
--- Stores when a document was created or published, as the document itself states it. Statements that
--- read it read the text too, which is why it may come after the overflow pages of `content`.
-ALTER TABLE Media ADD COLUMN created_at TEXT;
+-- Stores when documents were created or published, as they themselves state it. A column of `Media`
+-- would come after the text, so that reading it would load the overflow pages of the text.
+CREATE TABLE DocumentDates (
+    media_id INTEGER PRIMARY KEY REFERENCES Media (id) ON DELETE CASCADE,
+    created_at TEXT NOT NULL
+);

@@ -1,11 +1,21 @@
--- Returns a row if the document :key has one of :types and one of :tags, was ingested from :date_from
--- to :date_to, and was modified from :after to before :before.
+-- Returns a row if the document :key has one of :types and one of :tags, was created, or ingested if it
+-- states no date, from :date_from to :date_to, and was modified from :after to before :before.
 SELECT 1
 FROM Media
 WHERE id = :key
   AND (:types IS NULL OR type COLLATE NOCASE IN (SELECT value FROM json_each(:types)))
-  AND (:date_from IS NULL OR ingestion_date >= :date_from)
-  AND (:date_to IS NULL OR ingestion_date <= :date_to)
+  AND (
+      :date_from IS NULL
+      OR COALESCE(
+          (SELECT created_at FROM DocumentDates WHERE media_id = Media.id), ingestion_date
+      ) >= :date_from
+  )
+  AND (
+      :date_to IS NULL
+      OR COALESCE(
+          (SELECT created_at FROM DocumentDates WHERE media_id = Media.id), ingestion_date
+      ) <= :date_to
+  )
   AND (:after IS NULL OR last_modified >= :after)
   AND (:before IS NULL OR last_modified < :before)
   AND (

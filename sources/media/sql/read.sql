@@ -1,6 +1,6 @@
 -- Reads one media document, with its keywords as a JSON list.
 SELECT
-    id, title, type, url, author, ingestion_date, created_at, last_modified, version,
+    id, title, type, url, author, ingestion_date, last_modified, version,
     (
         SELECT json_group_array(keyword)
         FROM (
@@ -11,6 +11,7 @@ SELECT
             ORDER BY Keywords.keyword
         )
     ) AS tags,
+    (SELECT created_at FROM DocumentDates WHERE media_id = Media.id) AS created_at,
     COALESCE(content, '') AS content
 FROM Media
 WHERE id = :id AND deleted = 0 AND is_trash = 0;

@@ -350,8 +350,21 @@ mod tests {
         let bench = SourceFixture::new(Media);
         let created_at = Timestamp::parse("2001-02-03T04:05:06Z").ok();
         let dated = MediaDraft { created_at, ..media_draft("Mail", "email", "A thimble.") };
-        bench.save_draft(&to_draft(dated));
+        bench.save_draft(&to_draft(dated.clone()));
         assert_eq!(bench.search("thimble")[0].created_at, created_at);
+        let in_year = |year: &str| {
+            let date_from = Timestamp::parse(&format!("{year}-01-01")).ok();
+            let date_to = Timestamp::parse_range_end(&format!("{year}-12-31")).ok();
+            let filters = Filters { date_from, date_to, ..Filters::default() };
+            bench.search_with("thimble", filters).len()
+        };
+        assert_eq!((in_year("2001"), in_year("2002")), (1, 0));
+        let read = bench.read(|reader| Media.load_draft(reader, "1")).unwrap();
+        let DraftBody::Media(media) = read.body else { panic!("media") };
+        assert_eq!(media.created_at, created_at);
+        let undated = MediaDraft { created_at: None, content: "A thimble!".to_owned(), ..dated };
+        bench.save_draft(&to_draft(undated));
+        assert!(bench.search("thimble")[0].created_at > created_at);
         bench.save_draft(&sample_drafts()[0]);
         assert!(bench.search("knead")[0].created_at > created_at, "the time of the import");
     }

@@ -67,9 +67,26 @@ fn replace_document(
         Some(id) => update_document(writer, id, media, &draft.digest, now)?,
         None => insert_document(writer, media, draft, now)?,
     };
+    set_creation_date(writer, id, media.created_at)?;
     replace_parts(writer, id, media, now)?;
     replace_keywords_and_index(writer, id, media, now)?;
     Ok(id)
+}
+
+/// Sets or deletes the date that a document states as its creation.
+fn set_creation_date(
+    writer: &Writer<'_>,
+    id: i64,
+    created_at: Option<Timestamp>,
+) -> Result<(), StoreError> {
+    match created_at {
+        Some(created_at) => writer.execute(
+            sql!("set_date"),
+            named_params! { ":media_id": id, ":created_at": created_at },
+        )?,
+        None => writer.execute(sql!("forget_date"), named_params! { ":media_id": id })?,
+    };
+    Ok(())
 }
 
 /// Returns the document with this content hash and title, if there is one.
@@ -102,7 +119,6 @@ pub(crate) fn insert_document(
             ":content": media.content,
             ":author": media.author,
             ":ingestion_date": media.ingested_at.unwrap_or(now),
-            ":created_at": media.created_at,
             ":content_hash": draft.digest,
             ":uuid": Uuid::new_v4().to_string(),
             ":last_modified": media.modified_at.unwrap_or(now),
@@ -126,7 +142,6 @@ fn update_document(
             ":type": media.media_type,
             ":content": media.content,
             ":author": media.author,
-            ":created_at": media.created_at,
             ":content_hash": digest,
             ":last_modified": media.modified_at.unwrap_or(now),
         },
