@@ -253,13 +253,13 @@ struct WatchedImport {
 
 impl WatchedImport {
     fn start(library: &Library, folder: &str) -> Self {
-        Self::start_with(library, &["--json", folder])
+        Self::start_with(library, &["notes", "--json", folder])
     }
 
     fn start_with(library: &Library, arguments: &[&str]) -> Self {
         let data = library.data_folder();
         let mut process = vademecum_command()
-            .args(["import", "notes", "--watch"])
+            .args(["import", "--watch"])
             .args(arguments)
             .arg("--data")
             .arg(data)
@@ -324,11 +324,36 @@ fn watch_applies_changes_of_folder() {
 }
 
 #[test]
+fn watch_removes_bookmark_gone_from_file() {
+    let bookmarks = |names: &[&str]| {
+        let link = |name: &&str| format!("<DT><A HREF=\"https://example.org/{name}\">{name}</A>\n");
+        let links: String = names.iter().map(link).collect();
+        format!("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL>{links}</DL>")
+    };
+    let library = Library::new();
+    let path = library.write_file("in/b.html", bookmarks(&["thimble", "anvil"]));
+    let folder = path.parent().unwrap().to_str().unwrap().to_owned();
+    let mut watching = WatchedImport::start_with(&library, &["--json", &folder]);
+    assert_eq!(watching.next_counts(), [2, 0, 0]);
+    let count = |word: &str| {
+        library.run(&["search", word, "--json"]).parse_json()["total_estimated"].clone()
+    };
+    fs::write(&path, bookmarks(&["thimble", "needle"])).unwrap();
+    assert_eq!(watching.next_counts(), [1, 0, 0]);
+    assert_eq!(["thimble", "anvil", "needle"].map(count), [1, 0, 1].map(|hits| json!(hits)));
+    fs::write(&path, bookmarks(&["thimble"])).unwrap();
+    let line = watching.output_lines.next().unwrap().unwrap();
+    let dropped = serde_json::from_str::<Value>(&line).unwrap()["dropped"][0].clone();
+    assert_eq!((&dropped["items"], &dropped["removed"]), (&json!(1), &json!(true)), "{dropped}");
+    assert_eq!(["thimble", "needle"].map(count), [1, 0].map(|hits| json!(hits)));
+}
+
+#[test]
 fn watch_prints_changed_files() {
     let library = Library::new();
     let first = library.write_file("in/First.md", "A thimble.");
     let folder = first.parent().unwrap().to_str().unwrap().to_owned();
-    let mut watching = WatchedImport::start_with(&library, &[&folder]);
+    let mut watching = WatchedImport::start_with(&library, &["notes", &folder]);
     // Reads the output of one pass over the files, which ends with the summary line.
     let mut told = || -> Vec<String> {
         let mut lines = Vec::new();

@@ -290,3 +290,21 @@ fn duplicate_content_is_called_merged() {
     assert_eq!((&summary["new"], &summary["merged"]), (&json!(1), &json!(0)), "{summary}");
     assert_eq!(find_hits(&library, "thimble").len(), 2);
 }
+
+#[test]
+fn raised_limit_reads_file_that_failed() {
+    let library = Library::new();
+    let path = library.write_file("large.md", "Thimble. ".repeat(1_000_000));
+    backdate(&path);
+    let import_with = |megabytes: u32| {
+        let settings = format!("[import]\nfile_memory_mb = {megabytes}\n");
+        let settings = library.write_file("limits.toml", settings);
+        library.run(&["import", path.to_str().unwrap(), "--config", settings.to_str().unwrap()])
+    };
+    for _ in 0..2 {
+        let done = import_with(16);
+        assert!(done.code == 1 && done.stderr.contains("set import.file_memory_mb"), "{done:?}");
+    }
+    let done = import_with(512);
+    assert!(done.code == 0 && done.stdout.contains("1 new"), "{done:?}");
+}

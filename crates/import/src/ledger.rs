@@ -15,7 +15,7 @@ use vademecum_kit::{
     store::{Durability, Store, StoreError, Writer},
 };
 
-use super::Problem;
+use super::{Problem, ReaderLimits};
 
 /// Version of all importers together; increment when any of them produces different items for the
 /// same file.
@@ -131,12 +131,18 @@ impl LedgerEntry {
         }
     }
 
+    /// Marks that other limits may give another result: some of the file was left out.
+    pub fn depend_on_limits(&mut self, limits: ReaderLimits) {
+        self.generation = generation_with_limits(limits);
+    }
+
     /// Returns `true` if the file has certainly not changed and the current importers would produce
-    /// the same items.
-    pub fn is_up_to_date(&self, state: FileStamp) -> bool {
+    /// the same items with these limits.
+    pub fn is_up_to_date(&self, state: FileStamp, limits: ReaderLimits) -> bool {
         let rested = i64::try_from(MIN_MODIFICATION_AGE.as_nanos()).unwrap_or(i64::MAX);
         self.state == state
-            && self.generation == IMPORTER_GENERATION
+            && (self.generation == IMPORTER_GENERATION
+                || self.generation == generation_with_limits(limits))
             && self.outcome != ImportOutcome::Missing
             && state.modified.saturating_add(rested) <= self.read_at
     }
@@ -238,6 +244,11 @@ impl Ledger {
     }
 }
 
+/// Returns the version of the importers for files of which some was left out.
+fn generation_with_limits(limits: ReaderLimits) -> String {
+    format!("{IMPORTER_GENERATION} {} s {} MB", limits.seconds, limits.memory_mb)
+}
+
 fn source_column(source: Option<SourceName>) -> &'static str {
     source.map_or("", SourceName::as_str)
 }
@@ -300,16 +311,25 @@ mod tests {
     fn entry_is_current_only_if_certain() {
         let second = 1_000_000_000;
         let state = FileStamp { size: 5, modified: 10 * second };
+        let limits = ReaderLimits::default();
         let read_at = |seconds: i64| LedgerEntry {
             state,
             read_at: seconds * second,
             ..imported_entry("/a.md")
         };
-        assert!(read_at(13).is_up_to_date(state));
-        assert!(!read_at(11).is_up_to_date(state), "it may have been changed in the same moment");
-        assert!(!read_at(13).is_up_to_date(FileStamp { size: 6, ..state }));
-        assert!(!read_at(13).is_up_to_date(FileStamp { modified: 9 * second, ..state }));
+        assert!(read_at(13).is_up_to_date(state, limits));
+        assert!(
+            !read_at(11).is_up_to_date(state, limits),
+            "it may have been changed in the same moment"
+        );
+        assert!(!read_at(13).is_up_to_date(FileStamp { size: 6, ..state }, limits));
+        assert!(!read_at(13).is_up_to_date(FileStamp { modified: 9 * second, ..state }, limits));
         let older = LedgerEntry { generation: "0".to_owned(), ..read_at(13) };
-        assert!(!older.is_up_to_date(state), "another program may read it better");
+        assert!(!older.is_up_to_date(state, limits), "another program may read it better");
+        let mut limited = read_at(13);
+        limited.depend_on_limits(limits);
+        assert!(limited.is_up_to_date(state, limits));
+        let more = ReaderLimits { seconds: limits.seconds.saturating_add(1), ..limits };
+        assert!(!limited.is_up_to_date(state, more) && read_at(13).is_up_to_date(state, more));
     }
 }

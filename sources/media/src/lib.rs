@@ -337,7 +337,7 @@ mod tests {
         bench.save_draft(&first);
         let mut newer = Draft { digest: "newer".to_owned(), ..first.clone() };
         let DraftBody::Media(media) = &mut newer.body else { panic!("media") };
-        media.former_digest = Some(first.digest.clone());
+        media.former_digest = Some(first.digest);
         media.content.push_str(" Twice.");
         let copy = Draft { origin: "file:/elsewhere".to_owned(), ..newer.clone() };
         assert!(matches!(bench.save_draft(&copy), SaveOutcome::Merged(_)));

@@ -77,7 +77,7 @@ pub(crate) async fn import_files(
     for found in listing.files {
         let state = FileStamp::from_path(&found.path).unwrap_or_default();
         match known.remove(&found.path) {
-            Some(entry) if entry.is_up_to_date(state) => {
+            Some(entry) if entry.is_up_to_date(state, options.limits) => {
                 summary.count_unchanged(&entry);
                 continue;
             }
@@ -267,6 +267,9 @@ impl ImportJob<'_> {
                 (Some(_), [], [_, ..]) => ImportOutcome::Skipped,
                 (Some(_), ..) => ImportOutcome::Imported,
             };
+            if !entry.problems.is_empty() {
+                entry.depend_on_limits(self.options.limits);
+            }
             self.summary.count_file(entry);
             self.handle_dropped_items(entry, origins).await?;
         }

@@ -41,7 +41,7 @@ pub(crate) fn read_page(file: &SourceFile) -> Result<NotionPage, ImportError> {
 /// Returns the properties of a page, one per line. Several values are separated by commas.
 fn properties(page: &Readability) -> String {
     let mut lines = Vec::new();
-    for row in page.doc.select("table.properties tr").iter() {
+    for row in &page.doc.select("table.properties tr") {
         let cell = row.select("td");
         let values: Vec<_> = cell.select("span, time, a").iter().map(|it| it.text()).collect();
         let values: Vec<_> = values
