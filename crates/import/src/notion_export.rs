@@ -160,6 +160,8 @@ impl ExportReader<'_> {
                 }
             }
             PackedContent::Failed(reason) => self.add_problem(place, reason),
+            // Pages show pictures; no importer reads one that is not a character card.
+            PackedContent::Unsupported(format) if format == "pictures" => {}
             PackedContent::Unsupported(format) => {
                 *self.unsupported.entry(format).or_default() += 1;
             }
@@ -275,7 +277,7 @@ mod tests {
         );
         assert_eq!(reading.problems.len(), 1, "{:?}", reading.problems);
         let reason = &reading.problems[0].reason;
-        assert_eq!(reason, "not read: 2 pictures, 1 `.xyz` file");
+        assert_eq!(reason, "not read: 1 `.xyz` file");
     }
 
     #[test]

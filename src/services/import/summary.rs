@@ -447,8 +447,8 @@ mod tests {
         ] {
             summary.count_item(SourceName::Media, &saved);
         }
-        let items = ["media://2", "media://4"].map(str::to_owned).to_vec();
-        let entry = LedgerEntry { items, ..LedgerEntry::new("/a".into(), None, None) };
+        let mut entry = LedgerEntry::new("/a".into(), None, None);
+        entry.items = ["media://2", "media://4"].map(str::to_owned).to_vec();
         summary.count_unchanged(&entry);
         let ItemCounts { new, updated, unchanged, merged } = summary.items;
         assert_eq!((new, updated, unchanged, merged), (1, 0, 2, 3));
