@@ -10,6 +10,7 @@ use std::{
 };
 
 use tokio::task::JoinHandle;
+use vademecum_kit::model::JournalLimits;
 use vademecum_tldw::TldwError;
 
 use self::{
@@ -153,7 +154,10 @@ fn open_user_registry(
         limits: settings.limits.clone(),
         sessions: settings.sessions.clone(),
     });
-    Ok(registry.with_quotas(settings.quotas.for_mode(settings.auth.mode)))
+    let journal = &settings.journal;
+    let journal = JournalLimits { age: journal.max_age(), bytes: journal.max_bytes() };
+    let quotas = settings.quotas.for_mode(settings.auth.mode);
+    Ok(registry.with_quotas(quotas).with_journal_limits(journal))
 }
 
 /// Ends the sessions of users who are suspended or removed, and lets open connections check their

@@ -22,6 +22,7 @@ pub fn tools() -> Vec<RegisteredTool> {
         RegisteredTool::new::<tools::KnowledgeSearch>(),
         RegisteredTool::new::<tools::KnowledgeGet>(),
         RegisteredTool::new::<tools::KnowledgeRelated>(),
+        RegisteredTool::new::<tools::KnowledgeHistory>(),
         RegisteredTool::new::<tools::NotesSearch>(),
         RegisteredTool::new::<tools::NotesGet>(),
         RegisteredTool::new::<tools::MediaSearch>(),
@@ -65,5 +66,6 @@ pub fn tools() -> Vec<RegisteredTool> {
         RegisteredTool::new::<tools::NotesDelete>(),
         RegisteredTool::new::<tools::MediaAdd>(),
         RegisteredTool::new::<tools::KnowledgeTag>(),
+        RegisteredTool::new::<tools::KnowledgeRestore>(),
     ]
 }

@@ -5,7 +5,7 @@ use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 use actix::prelude::*;
 use tokio::sync::watch;
 use vademecum_kit::{
-    model::{ItemAccess, SourceName},
+    model::{ItemAccess, JournalLimits, SourceName},
     source::{Source, SourceError},
     store::{Database, Store},
 };
@@ -41,10 +41,10 @@ pub struct Library {
 }
 
 impl Library {
-    /// Starts the actors for the user with this folder. With `tldw`, the stores replicate the
+    /// Starts the actors for the user with this folder, with these limits of the journal. With `tldw`, the stores replicate the
     /// databases of a tldw user.
     pub(crate) fn start(
-        folder: &Path,
+        (folder, journal_limits): (&Path, JournalLimits),
         sources: &[Arc<dyn Source>],
         source_timeout: Duration,
         tldw: Option<(&TldwDirectory, &str)>,
@@ -53,7 +53,10 @@ impl Library {
     ) -> Self {
         let stores: HashMap<Database, Arc<Store>> = Database::ALL
             .into_iter()
-            .map(|database| (database, Arc::new(Store::new(database, folder))))
+            .map(|database| {
+                let store = Store::new(database, folder).with_journal_limits(journal_limits);
+                (database, Arc::new(store))
+            })
             .collect();
         let replicas = tldw.map_or_else(Vec::new, |(tldw, id)| {
             let stores = stores.iter().map(|(database, store)| (*database, Arc::clone(store)));

@@ -13,10 +13,11 @@ use std::{path::Path, sync::Arc};
 
 use actix::prelude::*;
 use vademecum_kit::{
+    journal::{ItemHistory, JournalEntry, UndoneItem},
     model::{
-        Change, ChangedItem, CorpusStatistics, Deadline, Draft, Filters, GetRequest, Hit,
-        HitRequest, Item, RankRequest, Ranking, SaveOutcome, SourceName, SourceStats, StoredPrompt,
-        Suggestions,
+        Change, ChangeAuthor, ChangedItem, CorpusStatistics, Deadline, Draft, Filters, GetRequest,
+        Hit, HitRequest, Item, ItemId, RankRequest, Ranking, SaveOutcome, SourceName, SourceStats,
+        StoredPrompt, Suggestions, Timestamp,
     },
     search::{FtsQuery, SimilarWord},
     source::{Source, SourceError},
@@ -26,11 +27,11 @@ use vademecum_tldw::{MissingItems, SyncSummary, TldwError, TldwFile, TldwUser, s
 
 use self::{
     read_messages::{
-        CheckTags, FindSimilarWords, ListKinds, ListPrompts, LoadHits, RankMatches, ReadItem,
-        ReadStats, SuggestCompletions,
+        CheckItem, CheckTags, FindSimilarWords, ListChanges, ListKinds, ListPrompts, LoadHits,
+        RankMatches, ReadHistory, ReadItem, ReadStats, SuggestCompletions,
     },
     restriction::Restriction,
-    write_messages::{ApplyChange, RemoveOrigin, RenameOrigin, SaveDrafts},
+    write_messages::{ApplyChange, RemoveOrigin, RenameOrigin, SaveDrafts, UndoChanges},
 };
 use super::{
     blocking_pool::{BlockingPool, PoolError},
@@ -110,6 +111,11 @@ impl SourceHandle {
     /// Returns `true` while the actor runs.
     pub(crate) fn is_running(&self) -> bool {
         self.address.connected()
+    }
+
+    /// Returns whether the file of the store exists.
+    pub(crate) fn has_store(&self) -> bool {
+        self.store.path().exists()
     }
 
     /// Returns the path of the store.
@@ -269,17 +275,68 @@ impl SourceHandle {
         self.send_message(None, RenameOrigin { from, to }).await
     }
 
-    /// Applies a change. It is durable on disk when this returns.
+    /// Applies a change and records it in the journal. It is durable on disk when this returns.
     pub async fn apply_change(
         &self,
         change: Change,
+        author: ChangeAuthor,
         deadline: Deadline,
     ) -> Result<ChangedItem, SourceError> {
         self.check_writable()?;
         if let Some(restriction) = self.restriction.clone() {
-            return Box::pin(self.apply_restricted(&restriction, change, deadline)).await;
+            return Box::pin(self.apply_restricted(&restriction, change, author, deadline)).await;
         }
-        self.send_message(Some(&deadline.clone()), ApplyChange { change, deadline }).await
+        self.send_message(Some(&deadline.clone()), ApplyChange { change, author, deadline }).await
+    }
+
+    /// Returns the history of an item. For a handle that hides items it has no texts, since earlier
+    /// versions may have had other tags.
+    pub(crate) async fn item_history(
+        &self,
+        id: &ItemId,
+        page: (usize, usize),
+        deadline: Deadline,
+    ) -> Result<ItemHistory, SourceError> {
+        if self.is_hidden() {
+            return Err(self.hidden_item(id));
+        }
+        let is_restricted = self.restriction.is_some();
+        if is_restricted {
+            let message = CheckItem { id: id.to_string(), deadline: deadline.clone() };
+            self.send_message(Some(&deadline), message).await?;
+        }
+        let message = ReadHistory { id: id.to_string(), page, deadline: deadline.clone() };
+        let mut history = self.send_message(Some(&deadline), message).await?;
+        if is_restricted {
+            history.oldest_version = None;
+            history.changes.iter_mut().for_each(|change| change.fields = None);
+        }
+        Ok(history)
+    }
+
+    /// Returns the changes of all items since a time, newest first; with a name of a client, only
+    /// those of this client.
+    pub(crate) async fn list_changes(
+        &self,
+        since: Timestamp,
+        client: Option<String>,
+        deadline: Deadline,
+    ) -> Result<Vec<JournalEntry>, SourceError> {
+        let message = ListChanges { since, client, deadline: deadline.clone() };
+        self.send_message(Some(&deadline), message).await
+    }
+
+    /// Undoes the changes since a time, with a name of a client only those of this client. Without
+    /// `commit`, it only returns what would be done.
+    pub(crate) async fn undo_changes(
+        &self,
+        since: Timestamp,
+        client: Option<String>,
+        author: ChangeAuthor,
+        commit: bool,
+    ) -> Result<Vec<UndoneItem>, SourceError> {
+        self.check_writable()?;
+        self.send_message(None, UndoChanges { since, client, author, commit }).await
     }
 
     /// Sends a message to the actor and records its outcome. The deadline bounds the result's

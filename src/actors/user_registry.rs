@@ -13,7 +13,10 @@ use std::{
 use actix::prelude::*;
 use dashmap::{DashMap, Entry};
 use uuid::Uuid;
-use vademecum_kit::{model::ItemAccess, source::Source};
+use vademecum_kit::{
+    model::{ItemAccess, JournalLimits},
+    source::Source,
+};
 
 use super::{
     CallError, Library, Session, TldwDirectory, quota::LibraryQuotas, session_store::SessionStore,
@@ -52,6 +55,7 @@ pub struct UserRegistry {
     libraries: DashMap<LibraryKey, OpenLibrary>,
     sessions: Arc<SessionStore>,
     quotas: LibraryQuotas,
+    journal_limits: JournalLimits,
 }
 
 /// User, and the items that a principal may see; `None` sees all. Principals with the same access share
@@ -80,7 +84,14 @@ impl UserRegistry {
         let sessions = Arc::new(SessionStore::new(config.sessions.clone()));
         let data = config.users.parent().unwrap_or(&config.users);
         let quotas = LibraryQuotas::new(Quotas::default(), data);
-        Self { config, metrics: Metrics::default(), libraries: DashMap::new(), sessions, quotas }
+        Self {
+            config,
+            metrics: Metrics::default(),
+            libraries: DashMap::new(),
+            sessions,
+            quotas,
+            journal_limits: JournalLimits::default(),
+        }
     }
 
     /// Sets the metrics that sources are counted in.
@@ -94,6 +105,12 @@ impl UserRegistry {
     pub fn with_quotas(self, defaults: Quotas) -> Self {
         let data = self.config.users.parent().unwrap_or(&self.config.users);
         Self { quotas: LibraryQuotas::new(defaults, data), ..self }
+    }
+
+    /// Sets the limits of the journals.
+    #[must_use]
+    pub fn with_journal_limits(self, journal_limits: JournalLimits) -> Self {
+        Self { journal_limits, ..self }
     }
 
     /// Returns the quotas.
@@ -152,7 +169,14 @@ impl UserRegistry {
         let LibraryConfig { sources, tldw, embeddings, limits, .. } = &self.config;
         let tldw = tldw.as_ref().map(|tldw| (tldw, user.as_str()));
         let (folder, timeout) = (self.library_folder(user), limits.source_timeout());
-        Library::start(&folder, sources, timeout, tldw, embeddings.as_ref(), &self.metrics)
+        Library::start(
+            (&folder, self.journal_limits),
+            sources,
+            timeout,
+            tldw,
+            embeddings.as_ref(),
+            &self.metrics,
+        )
     }
 
     /// Returns the number of open libraries.

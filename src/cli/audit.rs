@@ -1,8 +1,8 @@
 //! `vademecum audit`, and the entries of administrative commands.
 
-use std::{process::ExitCode, time::Duration};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use vademecum_kit::model::Timestamp;
 
 use super::{
@@ -68,16 +68,11 @@ impl Audit {
 }
 
 /// Parses an age or a date.
-fn parse_since(text: &str) -> Result<Timestamp> {
+pub(super) fn parse_since(text: &str) -> Result<Timestamp> {
     match humantime::parse_duration(text) {
-        Ok(age) => time_before_now(age).context("is too long ago"),
+        Ok(age) => Ok(Timestamp::before_now(age)),
         Err(_) => Ok(Timestamp::parse(text)?),
     }
-}
-
-fn time_before_now(age: Duration) -> Option<Timestamp> {
-    let now = Timestamp::now().as_unix_milliseconds() / 1_000.0;
-    Timestamp::from_unix_seconds(now - age.as_secs_f64())
 }
 
 /// Returns the columns of an entry.
@@ -113,7 +108,7 @@ fn format_row(row: &AuditRow) -> [String; 10] {
 }
 
 /// Joins the columns by tabs. Characters from elsewhere cannot control the terminal or add columns.
-fn sanitize_columns(columns: &[String]) -> String {
+pub(super) fn sanitize_columns(columns: &[String]) -> String {
     columns.iter().map(|column| sanitize(column)).collect::<Vec<_>>().join("\t")
 }
 

@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 
 use super::{
     audit, backup, bundle, check, collection, common::CommonOptions, connect, demo, eval, explain,
-    export, get, import, key, mcp, output, profile, query, restore, schema, search, serve, sources,
-    tool, user,
+    export, get, import, key, log, mcp, output, profile, query, restore, schema, search, serve,
+    sources, tool, undo, user,
 };
 use vademecum_core::{
     config::{Settings, child_program, time_zone},
@@ -78,6 +78,10 @@ enum Command {
     Search(search::Search),
     /// Print an item of the library
     Get(get::Get),
+    /// List the changes of the library
+    Log(log::Log),
+    /// Undo changes that clients made in the library
+    Undo(undo::Undo),
     /// Check settings and databases; rebuild indexes
     #[command(visible_alias = "doctor")]
     Check(check::Check),
@@ -134,6 +138,8 @@ pub fn main() -> ExitCode {
             Command::Restore(command) => command.run(&line.common),
             Command::Search(command) => command.run(&line.common).await,
             Command::Get(command) => command.run(&line.common).await,
+            Command::Log(command) => command.run(&line.common).await,
+            Command::Undo(command) => command.run(&line.common).await,
             Command::Check(command) => command.run(&line.common).await,
             Command::User(command) => command.run(&line.common),
             Command::Key(command) => command.run(&line.common),

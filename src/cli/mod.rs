@@ -16,6 +16,7 @@ mod export;
 mod get;
 mod import;
 mod key;
+mod log;
 mod mcp;
 mod output;
 mod profile;
@@ -28,6 +29,7 @@ mod serve;
 mod sources;
 mod table_format;
 mod tool;
+mod undo;
 mod user;
 
 pub use command::main;

@@ -9,6 +9,7 @@ mod database_prompts;
 mod deep_research;
 mod documents;
 mod embedding;
+mod history;
 mod input;
 mod knowledge;
 mod knowledgebase;
@@ -35,6 +36,7 @@ mod writing;
 
 pub use deep_research::{DeepResearchFetch, DeepResearchSearch};
 pub use embedding::GenerateEmbedding;
+pub use history::KnowledgeHistory;
 pub use knowledge::{KnowledgeGet, KnowledgeSearch};
 pub use knowledgebase::SearchKnowledgebase;
 pub(crate) use output::PHRASE_NOT_FOUND;
@@ -59,4 +61,6 @@ pub(crate) use tool::{round_similarity, similarity_floor_meta};
 pub use tool_registry::ToolRegistry;
 pub use tool_set::ToolSetError;
 pub use transcript::MediaTranscript;
-pub use writing::{KnowledgeTag, MediaAdd, NotesAppend, NotesCreate, NotesDelete, NotesUpdate};
+pub use writing::{
+    KnowledgeRestore, KnowledgeTag, MediaAdd, NotesAppend, NotesCreate, NotesDelete, NotesUpdate,
+};

@@ -54,6 +54,7 @@ mod import_reports;
 mod import_web;
 mod item_filters;
 mod item_language;
+mod journal;
 mod jwt;
 mod keys;
 mod knowledgebase;

@@ -55,6 +55,7 @@ impl MethodContext<'_> {
         };
         RequestContext {
             principal: self.principal.clone(),
+            client: Arc::clone(&self.client.name),
             scope,
             defaults: self.defaults,
             cancel: self.cancel.0.clone(),

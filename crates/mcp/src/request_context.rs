@@ -16,6 +16,8 @@ use vademecum_core::auth::Principal;
 pub struct RequestContext {
     /// Authenticated caller.
     pub principal: Principal,
+    /// Name of the client program; empty if unknown.
+    pub client: Arc<str>,
     /// Conversation of the request. Without one, no state is kept between calls.
     pub scope: Option<Scope>,
     /// Defaults for values that the arguments leave out.

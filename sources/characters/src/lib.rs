@@ -81,6 +81,15 @@ impl Source for Characters {
         read::load_draft(reader, id)
     }
 
+    fn replace_item(
+        &self,
+        writer: &Writer<'_>,
+        id: &str,
+        draft: &Draft,
+    ) -> Result<(), SourceError> {
+        save::replace_character(writer, id, draft)
+    }
+
     fn save_draft(&self, writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError> {
         save::save_character(writer, draft)
     }

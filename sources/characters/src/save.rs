@@ -25,6 +25,19 @@ pub(crate) fn save_character(
     })
 }
 
+/// Replaces all fields of a character but its image.
+pub(crate) fn replace_character(
+    writer: &Writer<'_>,
+    id: &str,
+    draft: &Draft,
+) -> Result<(), SourceError> {
+    let (DraftBody::Character(card), Ok(number)) = (&draft.body, id.parse()) else {
+        return Err(SourceError::not_found("character", id));
+    };
+    let number = write_character(writer, Some(number), card, draft, Timestamp::now())?;
+    Ok(index_character(writer, number)?)
+}
+
 fn write_character(
     writer: &Writer<'_>,
     before: Option<i64>,

@@ -32,6 +32,8 @@ pub struct ItemStatements {
     pub suggest_sql: &'static str,
     /// Lists the versions of all items, as described at [`Reader::query_item_versions`].
     pub versions_sql: &'static str,
+    /// Selects `version` and `deleted` of the item `:id`.
+    pub version_sql: &'static str,
     /// Returns a row if the match `:key` passes the filters in [`Source::filter_parameters`].
     pub passes_sql: &'static str,
     /// Returns a row if some item has a tag.
@@ -180,7 +182,19 @@ pub trait Source: Debug + Send + Sync + 'static {
         })
     }
 
-    /// Applies a change that a user requested.
+    /// Replaces all fields of an item, and restores it if it was deleted. The origin of the draft is
+    /// ignored. Sources whose items have no versions return an error.
+    fn replace_item(
+        &self,
+        _writer: &Writer<'_>,
+        _id: &str,
+        _draft: &Draft,
+    ) -> Result<(), SourceError> {
+        Err(SourceError::Refused(format!("items in `{}` have no earlier versions", self.name())))
+    }
+
+    /// Applies a change that a user requested, without recording it. An earlier version is restored
+    /// by [`journal::apply_change`](crate::journal::apply_change) only.
     fn apply_change(
         &self,
         writer: &Writer<'_>,
@@ -190,6 +204,7 @@ pub trait Source: Debug + Send + Sync + 'static {
             Change::Add(draft) => self.insert_item(writer, draft),
             Change::Tag { id, tagging } => self.tag_item(writer, id, tagging),
             Change::Edit { id, version, edit } => self.edit_item(writer, id, *version, edit),
+            Change::Restore { id, .. } => Err(SourceError::not_found("version", id)),
         }
     }
 

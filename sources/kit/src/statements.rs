@@ -46,6 +46,7 @@ macro_rules! item_statements {
             identify_sql: $crate::sql!("identify"),
             suggest_sql: $crate::sql!("suggest"),
             versions_sql: $crate::sql!("versions"),
+            version_sql: $crate::sql!("version"),
             passes_sql: $crate::sql!("passes"),
             tagged_sql: $crate::sql!("tagged"),
             hidden_sql: $crate::sql!("hidden"),

@@ -21,7 +21,8 @@ pub(crate) fn create_document(
     let DraftBody::Media(media) = &draft.body else {
         return Err(SourceError::Refused("this is not a media document".to_owned()));
     };
-    let id = if let Some(id) = find_same_content(writer, media, &draft.digest)? {
+    let same = find_same_content(writer, media, &draft.digest)?;
+    let id = if let Some(id) = same {
         id
     } else {
         let now = Timestamp::now();
@@ -32,7 +33,7 @@ pub(crate) fn create_document(
         id
     };
     let added = find_tagged(writer, id)?.ok_or_else(|| SourceError::not_found("media", id))?;
-    Ok(added.into_changed_item(SourceName::Media))
+    Ok(ChangedItem { is_new: same.is_none(), ..added.into_changed_item(SourceName::Media) })
 }
 
 /// Changes the tags of a document.

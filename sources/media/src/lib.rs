@@ -79,6 +79,15 @@ impl Source for Media {
         read::load_draft(reader, id)
     }
 
+    fn replace_item(
+        &self,
+        writer: &Writer<'_>,
+        id: &str,
+        draft: &Draft,
+    ) -> Result<(), SourceError> {
+        save::replace_document(writer, id, draft)
+    }
+
     fn save_draft(&self, writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError> {
         save::save_document(writer, draft)
     }

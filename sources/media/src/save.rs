@@ -28,12 +28,12 @@ pub(crate) fn save_document(
     if let (None, Some(former)) = (&own, &media.former_digest)
         && let Some(id) = find_same_content(writer, media, former)?
     {
-        replace_document(writer, Some(id), media, draft, Timestamp::now())?;
+        write_document(writer, Some(id), media, draft, Timestamp::now())?;
         return merge(writer, draft, None, id);
     }
     save_imported(writer, SourceName::Media, draft, |item, now| {
         let id = item.and_then(|item| item.parse().ok());
-        Ok(replace_document(writer, id, media, draft, now)?.to_string())
+        Ok(write_document(writer, id, media, draft, now)?.to_string())
     })
 }
 
@@ -55,8 +55,21 @@ fn merge(
     Ok(SaveOutcome::Merged(Uri::item(SourceName::Media, id)))
 }
 
+/// Replaces all fields of a document.
+pub(crate) fn replace_document(
+    writer: &Writer<'_>,
+    id: &str,
+    draft: &Draft,
+) -> Result<(), SourceError> {
+    let (DraftBody::Media(media), Ok(number)) = (&draft.body, id.parse()) else {
+        return Err(SourceError::not_found("media", id));
+    };
+    write_document(writer, Some(number), media, draft, Timestamp::now())?;
+    Ok(())
+}
+
 /// Writes a document, its chunks, its keywords and its index entry. Returns its identifier.
-fn replace_document(
+fn write_document(
     writer: &Writer<'_>,
     id: Option<i64>,
     media: &MediaDraft,

@@ -34,7 +34,7 @@ pub(crate) fn create_note(writer: &Writer<'_>, draft: &Draft) -> Result<ChangedI
     let row = insert_note(writer, &id, note, now)?;
     replace_keywords_and_index(writer, row, &id, note, now)?;
     record_local_item(writer, SourceName::Notes, &id, now)?;
-    Ok(to_written(find_note(writer, &id)?))
+    Ok(ChangedItem { is_new: true, ..to_written(find_note(writer, &id)?) })
 }
 
 /// Changes the tags of a note. A change without effect leaves the version as it is.
@@ -160,7 +160,13 @@ fn note_uri(note: &StoredNote) -> Uri {
 
 fn to_written(note: StoredNote) -> ChangedItem {
     let uri = note_uri(&note);
-    ChangedItem { uri, version: note.version, tags: note.tags, id: ItemId::Text(note.id) }
+    ChangedItem {
+        id: ItemId::Text(note.id),
+        uri,
+        version: note.version,
+        tags: note.tags,
+        is_new: false,
+    }
 }
 
 #[cfg(test)]

@@ -74,6 +74,15 @@ impl Source for Notes {
         read::load_draft(reader, id)
     }
 
+    fn replace_item(
+        &self,
+        writer: &Writer<'_>,
+        id: &str,
+        draft: &Draft,
+    ) -> Result<(), SourceError> {
+        save::replace_note(writer, id, draft)
+    }
+
     fn save_draft(&self, writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError> {
         save::save_note(writer, draft)
     }

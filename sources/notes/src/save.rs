@@ -15,14 +15,12 @@ pub(crate) fn save_note(writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcom
         return Err(SourceError::Refused(format!("`{}` is not a note", draft.origin)));
     };
     save_imported(writer, SourceName::Notes, draft, |item, now| {
-        let id = match item {
-            Some(id) => id.to_owned(),
-            None => writer.choose_id(sql!("taken"), draft.id.as_deref())?,
-        };
-        let row = match item {
-            Some(id) => update_note(writer, id, note, now)?,
-            None => insert_note(writer, &id, note, now)?,
-        };
+        if let Some(id) = item {
+            replace_note(writer, id, draft)?;
+            return Ok(id.to_owned());
+        }
+        let id = writer.choose_id(sql!("taken"), draft.id.as_deref())?;
+        let row = insert_note(writer, &id, note, now)?;
         replace_keywords_and_index(writer, row, &id, note, now)?;
         Ok(id)
     })
@@ -48,6 +46,20 @@ pub(crate) fn insert_note(
             ":last_modified": modified,
         },
     )
+}
+
+/// Replaces all fields of a note.
+pub(crate) fn replace_note(
+    writer: &Writer<'_>,
+    id: &str,
+    draft: &Draft,
+) -> Result<(), SourceError> {
+    let DraftBody::Note(note) = &draft.body else {
+        return Err(SourceError::Refused(format!("`{}` is not a note", draft.origin)));
+    };
+    let now = Timestamp::now();
+    let row = update_note(writer, id, note, now)?;
+    Ok(replace_keywords_and_index(writer, row, id, note, now)?)
 }
 
 fn update_note(

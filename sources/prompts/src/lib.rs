@@ -69,6 +69,15 @@ impl Source for Prompts {
         read::load_draft(reader, id)
     }
 
+    fn replace_item(
+        &self,
+        writer: &Writer<'_>,
+        id: &str,
+        draft: &Draft,
+    ) -> Result<(), SourceError> {
+        save::replace_prompt(writer, id, draft)
+    }
+
     fn save_draft(&self, writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError> {
         save::save_prompt(writer, draft)
     }

@@ -20,11 +20,35 @@ pub(crate) fn save_prompt(writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutc
     };
     save_imported(writer, SourceName::Prompts, draft, |item, now| {
         let before = item.and_then(|item| item.parse().ok());
-        let name = find_free_name(writer, &prompt.name, before)?;
-        let id = write_prompt(writer, before, &name, prompt, draft, now)?;
-        replace_keywords_and_index(writer, id, &name, prompt, now)?;
-        Ok(id.to_string())
+        Ok(write_and_index(writer, before, prompt, draft, now)?.to_string())
     })
+}
+
+/// Replaces all fields of a prompt.
+pub(crate) fn replace_prompt(
+    writer: &Writer<'_>,
+    id: &str,
+    draft: &Draft,
+) -> Result<(), SourceError> {
+    let (DraftBody::Prompt(prompt), Ok(number)) = (&draft.body, id.parse()) else {
+        return Err(SourceError::not_found("prompt", id));
+    };
+    write_and_index(writer, Some(number), prompt, draft, Timestamp::now())?;
+    Ok(())
+}
+
+/// Inserts or replaces a prompt, its keywords and its index entry. Returns its identifier.
+fn write_and_index(
+    writer: &Writer<'_>,
+    before: Option<i64>,
+    prompt: &PromptDraft,
+    draft: &Draft,
+    now: Timestamp,
+) -> Result<i64, SourceError> {
+    let name = find_free_name(writer, &prompt.name, before)?;
+    let id = write_prompt(writer, before, &name, prompt, draft, now)?;
+    replace_keywords_and_index(writer, id, &name, prompt, now)?;
+    Ok(id)
 }
 
 /// Returns `name`, or its first numbered form that no other prompt has. `own` is the prompt being

@@ -261,7 +261,9 @@ impl SourceSync<'_> {
         for (draft, saved) in drafts.iter().zip(saved) {
             match saved {
                 Ok(SaveOutcome::New(_)) => self.summary.new += 1,
-                Ok(SaveOutcome::Updated(_)) => self.summary.updated += 1,
+                Ok(SaveOutcome::Updated(_) | SaveOutcome::Reconciled { .. }) => {
+                    self.summary.updated += 1;
+                }
                 Ok(SaveOutcome::Unchanged(_)) => self.summary.unchanged += 1,
                 Ok(SaveOutcome::Merged(_)) => self.summary.merged += 1,
                 Err(error) => {

@@ -2,9 +2,10 @@
 
 use actix::prelude::*;
 use vademecum_kit::{
+    journal::{self, ItemHistory, JournalEntry},
     model::{
         Deadline, GetRequest, Hit, HitRequest, Item, RankRequest, Ranking, SourceStats,
-        StoredPrompt, Suggestions,
+        StoredPrompt, Suggestions, Timestamp,
     },
     search::SimilarWord,
     source::SourceError,
@@ -145,6 +146,49 @@ impl Handler<CheckItem> for SourceActor {
     ) -> Self::Result {
         self.spawn_blocking(move |source, store| {
             store.read(deadline, |reader| source.load_draft(reader, &id).map(drop))
+        })
+    }
+}
+
+/// Returns the history of an item.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<ItemHistory, SourceError>")]
+pub(super) struct ReadHistory {
+    pub(super) id: String,
+    /// Number of changes to skip, and maximum number of changes.
+    pub(super) page: (usize, usize),
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<ReadHistory> for SourceActor {
+    type Result = ResponseFuture<Result<ItemHistory, SourceError>>;
+
+    fn handle(&mut self, message: ReadHistory, _: &mut Self::Context) -> Self::Result {
+        let ReadHistory { id, page, deadline } = message;
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| journal::read_history(source, reader, &id, page))
+        })
+    }
+}
+
+/// Returns the changes of all items since a time.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<JournalEntry>, SourceError>")]
+pub(super) struct ListChanges {
+    pub(super) since: Timestamp,
+    pub(super) client: Option<String>,
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<ListChanges> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<JournalEntry>, SourceError>>;
+
+    fn handle(&mut self, message: ListChanges, _: &mut Self::Context) -> Self::Result {
+        let ListChanges { since, client, deadline } = message;
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| {
+                Ok(journal::list_changes(reader, source.name(), since, client.as_deref())?)
+            })
         })
     }
 }

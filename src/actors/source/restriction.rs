@@ -6,7 +6,7 @@ use std::{
 };
 
 use vademecum_kit::{
-    model::{Change, ChangedItem, Deadline, Draft, DraftBody, ItemId, SourceAccess, SourceName},
+    model::{Change, ChangeAuthor, ChangedItem, Deadline, Draft, ItemId, SourceAccess, SourceName},
     source::SourceError,
     store::Store,
 };
@@ -78,10 +78,18 @@ impl SourceHandle {
         &self,
         restriction: &Restriction,
         change: Change,
+        author: ChangeAuthor,
         deadline: Deadline,
     ) -> Result<ChangedItem, SourceError> {
         let change = match change {
             Change::Add(draft) => Change::Add(Box::new(restriction.check_new_item(*draft)?)),
+            Change::Restore { .. } => {
+                return Err(SourceError::Refused(
+                    "earlier versions are not restored with a key or client that does not see all \
+                     items: they may have had other tags"
+                        .to_owned(),
+                ));
+            }
             Change::Tag { ref id, .. } | Change::Edit { ref id, .. } => {
                 if self.is_hidden() {
                     return Err(self.hidden_item(id));
@@ -91,7 +99,7 @@ impl SourceHandle {
                 change
             }
         };
-        restriction.whole.apply_change(change, deadline).await
+        restriction.whole.apply_change(change, author, deadline).await
     }
 }
 
@@ -99,13 +107,7 @@ impl Restriction {
     /// Returns an error if the item would not be visible to its author. The digest becomes that of
     /// this restriction, so that an identical item that is hidden is not found.
     fn check_new_item(&self, draft: Draft) -> Result<Draft, SourceError> {
-        let tags = match &draft.body {
-            DraftBody::Note(note) => &note.tags[..],
-            DraftBody::Media(media) => &media.tags,
-            DraftBody::Prompt(prompt) => &prompt.keywords,
-            DraftBody::Chat(_) | DraftBody::Character(_) => &[],
-        };
-        if !self.access.permits_tags(tags) {
+        if !self.access.permits_tags(draft.body.tags()) {
             return Err(SourceError::Refused(
                 "this key sees only items with certain tags, and not this one: add a tag that it \
                  sees, or leave out one that it does not see"

@@ -2,9 +2,10 @@
 
 use actix::prelude::*;
 use vademecum_kit::{
-    model::{Change, ChangedItem, Deadline, Draft, SaveOutcome, Uri},
+    journal::{self, UndoneItem},
+    model::{Change, ChangeAuthor, ChangedItem, Deadline, Draft, SaveOutcome, Timestamp, Uri},
     source::{Source, SourceError},
-    store::{Durability, Store, StoreError, rename_origin},
+    store::{Durability, Store, StoreError, Writer, rename_origin},
 };
 
 use super::SourceActor;
@@ -80,7 +81,12 @@ impl Handler<RemoveOrigin> for SourceActor {
                 let meant = origins.keys().filter(|it| parts.selects(&origin, it));
                 let mut count = 0;
                 for origin in meant {
-                    count += usize::from(source.remove_origin(writer, origin)?);
+                    count += usize::from(journal::remove_origin(
+                        source,
+                        writer,
+                        origin,
+                        &import_author(),
+                    )?);
                 }
                 Ok(count)
             })
@@ -122,8 +128,9 @@ fn dry_run(
         let new = |draft: &Draft| SaveOutcome::New(Uri::item(source.name(), draft.origin.as_str()));
         return Ok(drafts.iter().map(|draft| Ok(new(draft))).collect());
     }
-    store
-        .dry_run(|writer| Ok(drafts.iter().map(|draft| source.save_draft(writer, draft)).collect()))
+    store.dry_run(|writer| {
+        Ok(drafts.iter().map(|draft| save_draft(source, writer, draft)).collect())
+    })
 }
 
 /// Saves all drafts in one transaction. If that fails, saves each in its own, so that an invalid
@@ -134,7 +141,7 @@ fn save_drafts(
     drafts: &[Draft],
 ) -> Vec<Result<SaveOutcome, SourceError>> {
     let together: Result<Vec<SaveOutcome>, SourceError> = store.write(Durability::Bulk, |writer| {
-        drafts.iter().map(|draft| source.save_draft(writer, draft)).collect()
+        drafts.iter().map(|draft| save_draft(source, writer, draft)).collect()
     });
     match together {
         Ok(saved) => saved.into_iter().map(Ok).collect(),
@@ -144,16 +151,54 @@ fn save_drafts(
         }
         Err(_) => drafts
             .iter()
-            .map(|draft| store.write(Durability::Bulk, |writer| source.save_draft(writer, draft)))
+            .map(|draft| store.write(Durability::Bulk, |writer| save_draft(source, writer, draft)))
             .collect(),
     }
 }
 
-/// Applies a change.
+fn save_draft(
+    source: &dyn Source,
+    writer: &Writer<'_>,
+    draft: &Draft,
+) -> Result<SaveOutcome, SourceError> {
+    journal::save_draft(source, writer, draft, &import_author())
+}
+
+/// Undoes changes, or only tests it if `commit` is false.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<UndoneItem>, SourceError>")]
+pub(super) struct UndoChanges {
+    pub(super) since: Timestamp,
+    pub(super) client: Option<String>,
+    pub(super) author: ChangeAuthor,
+    pub(super) commit: bool,
+}
+
+impl Handler<UndoChanges> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<UndoneItem>, SourceError>>;
+
+    fn handle(&mut self, message: UndoChanges, _: &mut Self::Context) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            let UndoChanges { since, client, author, commit } = message;
+            let undo = |writer: &Writer<'_>| {
+                journal::undo_changes(source, writer, since, client.as_deref(), &author)
+            };
+            if commit { store.write(Durability::Full, undo) } else { store.dry_run(undo) }
+        })
+    }
+}
+
+/// Returns the author of changes by imports.
+fn import_author() -> ChangeAuthor {
+    ChangeAuthor { tool: "import".to_owned(), ..ChangeAuthor::default() }
+}
+
+/// Applies a change and records it in the journal.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<ChangedItem, SourceError>")]
 pub(super) struct ApplyChange {
     pub(super) change: Change,
+    pub(super) author: ChangeAuthor,
     pub(super) deadline: Deadline,
 }
 
@@ -162,7 +207,7 @@ impl Handler<ApplyChange> for SourceActor {
 
     fn handle(
         &mut self,
-        ApplyChange { change, deadline }: ApplyChange,
+        ApplyChange { change, author, deadline }: ApplyChange,
         _: &mut Self::Context,
     ) -> Self::Result {
         self.spawn_blocking(move |source, store| {
@@ -172,7 +217,7 @@ impl Handler<ApplyChange> for SourceActor {
                 if deadline.has_passed() {
                     return Err(StoreError::DeadlineExceeded.into());
                 }
-                source.apply_change(writer, &change)
+                journal::apply_change(source, writer, &change, &author)
             })
         })
     }

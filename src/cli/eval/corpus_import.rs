@@ -112,7 +112,9 @@ impl ImportedCorpus {
 /// Returns the URI of a saved item, and whether it is new or updated.
 fn saved_uri(saved: SaveOutcome) -> (Uri, bool) {
     match saved {
-        SaveOutcome::New(uri) | SaveOutcome::Updated(uri) => (uri, true),
+        SaveOutcome::New(uri) | SaveOutcome::Updated(uri) | SaveOutcome::Reconciled { uri, .. } => {
+            (uri, true)
+        }
         SaveOutcome::Unchanged(uri) | SaveOutcome::Merged(uri) => (uri, false),
     }
 }

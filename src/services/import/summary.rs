@@ -40,6 +40,8 @@ pub(crate) struct ImportSummary {
     replaced: Vec<PathBuf>,
     /// Items that are no longer in their files.
     dropped: Vec<DroppedItems>,
+    /// Items of which the same lines were changed in the file and in the library.
+    conflicts: Vec<Conflict>,
     /// Reasons why nothing was imported from a file or folder that the user named.
     nothing_imported: Vec<String>,
     /// Summary per source.
@@ -84,6 +86,13 @@ struct DroppedItems {
     items: usize,
     /// `false` if they are kept.
     removed: bool,
+}
+
+/// An item that is as in its file, and the new item with what the library had.
+#[derive(Debug, Serialize)]
+struct Conflict {
+    uri: Uri,
+    copy: Uri,
 }
 
 /// Summary of one source.
@@ -148,6 +157,7 @@ impl ImportSummary {
             removed: Vec::new(),
             replaced: Vec::new(),
             dropped: Vec::new(),
+            conflicts: Vec::new(),
             nothing_imported: Vec::new(),
             sources: BTreeMap::new(),
             bytes: 0,
@@ -194,10 +204,13 @@ impl ImportSummary {
         let is_first = self.seen.insert(saved.uri().to_string()) || source == SourceName::Prompts;
         self.count_items(source, |counts| match saved {
             SaveOutcome::New(_) => &mut counts.new,
-            SaveOutcome::Updated(_) => &mut counts.updated,
+            SaveOutcome::Updated(_) | SaveOutcome::Reconciled { .. } => &mut counts.updated,
             SaveOutcome::Unchanged(_) if is_first => &mut counts.unchanged,
             SaveOutcome::Unchanged(_) | SaveOutcome::Merged(_) => &mut counts.merged,
         });
+        if let SaveOutcome::Reconciled { uri, copy: Some(copy) } = saved {
+            self.conflicts.push(Conflict { uri: uri.clone(), copy: copy.clone() });
+        }
     }
 
     fn count_items(&mut self, source: SourceName, which: impl Fn(&mut ItemCounts) -> &mut usize) {
@@ -210,7 +223,7 @@ impl ImportSummary {
     pub(super) fn list_changed_file(&mut self, path: &Path, saved: &SaveOutcome) {
         let what = match saved {
             SaveOutcome::New(_) => "new",
-            SaveOutcome::Updated(_) => "updated",
+            SaveOutcome::Updated(_) | SaveOutcome::Reconciled { .. } => "updated",
             SaveOutcome::Unchanged(_) | SaveOutcome::Merged(_) => return,
         };
         let known = self.named.entry(path.to_owned()).or_insert(what);
@@ -334,6 +347,12 @@ impl ImportSummary {
         for path in &self.replaced {
             let line = format!("replaced the document of {} by its items", path.display());
             lines.push(sanitize(&line));
+        }
+        for Conflict { uri, copy } in &self.conflicts {
+            lines.push(format!(
+                "conflict {uri}: the same lines were changed in its file and in the library; it is as \
+                 in the file, and {copy} keeps the other version"
+            ));
         }
         for (path, change) in &self.named {
             lines.push(sanitize(&format!("{change} {}", path.display())));

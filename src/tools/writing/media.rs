@@ -51,7 +51,7 @@ impl Tool for MediaAdd {
             ..MediaDraft::default()
         };
         let digest = document_digest(&media);
-        add_item(toolbox, call, DraftBody::Media(media), digest).await
+        add_item(toolbox, call, Self::NAME, DraftBody::Media(media), digest).await
     }
 }
 

@@ -4,8 +4,10 @@ mod change;
 mod input;
 mod media;
 mod notes;
+mod restore;
 mod tag;
 
 pub use media::MediaAdd;
 pub use notes::{NotesAppend, NotesCreate, NotesDelete, NotesUpdate};
+pub use restore::KnowledgeRestore;
 pub use tag::KnowledgeTag;

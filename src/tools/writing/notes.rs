@@ -45,7 +45,7 @@ impl Tool for NotesCreate {
             tags: self.tags.unwrap_or_default().0,
             ..NoteDraft::default()
         };
-        add_item(toolbox, call, DraftBody::Note(note), String::new()).await
+        add_item(toolbox, call, Self::NAME, DraftBody::Note(note), String::new()).await
     }
 }
 
@@ -71,7 +71,7 @@ impl Tool for NotesAppend {
         if self.content.0.is_empty() {
             return Err(CallError::Invalid("content: expected some text, got none".to_owned()));
         }
-        edit_note(toolbox, call, self.note_id, None, Edit::Append(self.content.0)).await
+        edit_note(toolbox, call, Self::NAME, self.note_id, None, Edit::Append(self.content.0)).await
     }
 }
 
@@ -111,7 +111,7 @@ impl Tool for NotesUpdate {
             return Err(CallError::Invalid(problem));
         }
         let edited = Edit::Replace(replacement);
-        edit_note(toolbox, call, self.note_id, Some(self.version), edited).await
+        edit_note(toolbox, call, Self::NAME, self.note_id, Some(self.version), edited).await
     }
 }
 
@@ -134,13 +134,14 @@ impl Tool for NotesDelete {
     type Output = ChangedItem;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        edit_note(toolbox, call, self.note_id, self.version, Edit::Delete).await
+        edit_note(toolbox, call, Self::NAME, self.note_id, self.version, Edit::Delete).await
     }
 }
 
 async fn edit_note(
     toolbox: &ToolRegistry,
     call: &RequestContext,
+    tool: &str,
     note_id: String,
     version: Option<PositiveNumber>,
     edit: Edit,
@@ -148,5 +149,6 @@ async fn edit_note(
     let (id, _) = resolve_item_id(SourceName::Notes, ItemId::Text(note_id))?;
     // A number above the range of versions matches no version.
     let version = version.map(|version| i64::try_from(version.0).unwrap_or(i64::MAX));
-    apply_change(toolbox, call, SourceName::Notes, Change::Edit { id, version, edit }).await
+    let change = Change::Edit { id, version, edit };
+    apply_change(toolbox, call, tool, SourceName::Notes, change).await
 }

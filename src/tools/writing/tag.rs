@@ -43,6 +43,6 @@ impl Tool for KnowledgeTag {
         let source = self.uri.source;
         let (id, _) = split_uri(self.uri);
         let tagging = TagChange { add, remove };
-        apply_change(toolbox, call, source, Change::Tag { id, tagging }).await
+        apply_change(toolbox, call, Self::NAME, source, Change::Tag { id, tagging }).await
     }
 }

@@ -14,6 +14,7 @@ mod encrypted_file;
 mod engine;
 mod environment;
 mod import;
+mod journal;
 mod keyring;
 mod limits;
 mod listen_address;
@@ -46,6 +47,7 @@ pub use environment::{
     time_zone,
 };
 pub use import::Import;
+pub use journal::Journal;
 pub use keyring::KeyringError;
 pub use limits::Limits;
 pub use listen_address::{ListenAddress, ListenAddressError};

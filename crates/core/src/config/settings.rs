@@ -9,9 +9,9 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Audit, Auth, AuthMode, Collection, Deny, Embeddings, Import, Limits, ListenAddress, Log, Mcp,
-    Profile, ProfileName, Quotas, Secrets, Server, Sessions, Sqlite, Storage, Telemetry, Tools,
-    Transport,
+    Audit, Auth, AuthMode, Collection, Deny, Embeddings, Import, Journal, Limits, ListenAddress,
+    Log, Mcp, Profile, ProfileName, Quotas, Secrets, Server, Sessions, Sqlite, Storage, Telemetry,
+    Tools, Transport,
 };
 
 /// All settings: one field for each section of the file.
@@ -40,6 +40,8 @@ pub struct Settings {
     pub sessions: Sessions,
     /// Logging.
     pub log: Log,
+    /// Limits of the earlier versions of items.
+    pub journal: Journal,
     /// Audit log.
     pub audit: Audit,
     /// Export of telemetry.

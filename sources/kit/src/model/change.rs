@@ -1,9 +1,9 @@
 //! Changes that users make to library items, as opposed to imports.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Draft, ItemId, Uri};
 
@@ -31,6 +31,82 @@ pub enum Change {
         /// The edit.
         edit: Edit,
     },
+    /// Replaces an item by an earlier version of it, also if it was deleted since.
+    Restore {
+        /// The item.
+        id: ItemId,
+        /// The version to restore, as listed by the journal.
+        version: i64,
+    },
+}
+
+impl Change {
+    /// Returns the identifier of the changed item; `None` for a new one.
+    pub fn item_id(&self) -> Option<&ItemId> {
+        match self {
+            Self::Add(_) => None,
+            Self::Tag { id, .. } | Self::Edit { id, .. } | Self::Restore { id, .. } => Some(id),
+        }
+    }
+
+    /// Returns the action that the journal records.
+    pub fn action(&self) -> ChangeAction {
+        match self {
+            Self::Add(_) => ChangeAction::Created,
+            Self::Tag { .. } => ChangeAction::Tagged,
+            Self::Edit { edit: Edit::Delete, .. } => ChangeAction::Deleted,
+            Self::Edit { .. } => ChangeAction::Changed,
+            Self::Restore { .. } => ChangeAction::Restored,
+        }
+    }
+}
+
+/// What a change does to an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeAction {
+    /// Written in the library.
+    Created,
+    /// Title or text changed in the library.
+    Changed,
+    /// Tags changed in the library.
+    Tagged,
+    /// Deleted in the library.
+    Deleted,
+    /// Replaced by an earlier version.
+    Restored,
+    /// Updated by an import.
+    Imported,
+    /// Deleted because its file is gone.
+    Removed,
+}
+
+impl ChangeAction {
+    /// Returns the name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::Tagged => "tagged",
+            Self::Deleted => "deleted",
+            Self::Restored => "restored",
+            Self::Imported => "imported",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+/// Who makes a change. Parts that are unknown are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeAuthor {
+    /// The user.
+    pub user: String,
+    /// Name of the client program.
+    pub client: String,
+    /// Identifier of the API key.
+    pub key: String,
+    /// The tool or command.
+    pub tool: String,
 }
 
 /// An edit of an existing item.
@@ -64,6 +140,22 @@ pub struct TagChange {
     pub remove: Vec<String>,
 }
 
+/// Bounds of a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JournalLimits {
+    /// Time for which a change is kept.
+    pub age: Duration,
+    /// Maximum size of all differences of a database, in bytes.
+    pub bytes: u64,
+}
+
+impl Default for JournalLimits {
+    /// A year and 256 MiB.
+    fn default() -> Self {
+        Self { age: Duration::from_hours(365 * 24), bytes: 256 << 20 }
+    }
+}
+
 /// Item after a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChangedItem {
@@ -75,6 +167,9 @@ pub struct ChangedItem {
     pub version: i64,
     /// Tags.
     pub tags: Vec<String>,
+    /// Whether the change created the item.
+    #[serde(skip)]
+    pub is_new: bool,
 }
 
 impl TagChange {

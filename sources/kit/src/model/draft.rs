@@ -57,6 +57,51 @@ impl DraftBody {
             Self::Prompt(_) => SourceName::Prompts,
         }
     }
+
+    /// Returns the tags.
+    pub fn tags(&self) -> &[String] {
+        match self {
+            Self::Note(note) => &note.tags,
+            Self::Media(media) => &media.tags,
+            Self::Chat(chat) => &chat.keywords,
+            Self::Character(card) => &card.tags,
+            Self::Prompt(prompt) => &prompt.keywords,
+        }
+    }
+
+    /// Returns the tags.
+    pub fn tags_mut(&mut self) -> &mut Vec<String> {
+        match self {
+            Self::Note(note) => &mut note.tags,
+            Self::Media(media) => &mut media.tags,
+            Self::Chat(chat) => &mut chat.keywords,
+            Self::Character(card) => &mut card.tags,
+            Self::Prompt(prompt) => &mut prompt.keywords,
+        }
+    }
+
+    /// Returns the title or name.
+    pub fn title_mut(&mut self) -> &mut String {
+        match self {
+            Self::Note(note) => &mut note.title,
+            Self::Media(media) => &mut media.title,
+            Self::Chat(chat) => chat.title.get_or_insert_default(),
+            Self::Character(card) => &mut card.name,
+            Self::Prompt(prompt) => &mut prompt.name,
+        }
+    }
+
+    /// Removes the time of the last change.
+    pub fn clear_modified_at(&mut self) {
+        let modified_at = match self {
+            Self::Note(note) => &mut note.modified_at,
+            Self::Media(media) => &mut media.modified_at,
+            Self::Chat(chat) => &mut chat.modified_at,
+            Self::Character(card) => &mut card.modified_at,
+            Self::Prompt(prompt) => &mut prompt.modified_at,
+        };
+        *modified_at = None;
+    }
 }
 
 /// A note.
@@ -345,13 +390,24 @@ pub enum SaveOutcome {
     Unchanged(Uri),
     /// The same content is already stored as an item of another origin, which stands for both.
     Merged(Uri),
+    /// The item was changed in the library since the last import; both changes were merged.
+    Reconciled {
+        /// The item.
+        uri: Uri,
+        /// The new item with what the library had, if the changes contradict each other.
+        copy: Option<Uri>,
+    },
 }
 
 impl SaveOutcome {
     /// Returns the URI of the item.
     pub fn uri(&self) -> &Uri {
         match self {
-            Self::New(uri) | Self::Updated(uri) | Self::Unchanged(uri) | Self::Merged(uri) => uri,
+            Self::New(uri)
+            | Self::Updated(uri)
+            | Self::Unchanged(uri)
+            | Self::Merged(uri)
+            | Self::Reconciled { uri, .. } => uri,
         }
     }
 }

@@ -17,7 +17,10 @@ mod timestamp;
 mod uri;
 
 pub use cancel::CancelFlag;
-pub use change::{Change, ChangedItem, Edit, FieldReplacement, MAX_CONTENT_CHARS, TagChange};
+pub use change::{
+    Change, ChangeAction, ChangeAuthor, ChangedItem, Edit, FieldReplacement, JournalLimits,
+    MAX_CONTENT_CHARS, TagChange,
+};
 pub use draft::{
     CharacterDraft, ChatBranch, ChatDraft, Cue, Draft, DraftBody, GeneratedMediaData, Heading,
     MediaDraft, MessageDraft, NoteDraft, PromptDraft, SaveOutcome, StoredChunk, Transcript,

@@ -26,6 +26,18 @@ impl Timestamp {
         Self(OffsetDateTime::now_utc())
     }
 
+    /// Returns the earliest time, at the beginning of the year 0.
+    pub fn earliest() -> Self {
+        Self(time::macros::datetime!(0000-01-01 00:00 UTC))
+    }
+
+    /// Returns the time `age` before now, not before the earliest one.
+    pub fn before_now(age: std::time::Duration) -> Self {
+        let then =
+            OffsetDateTime::now_utc().checked_sub(age.try_into().unwrap_or(time::Duration::MAX));
+        then.map_or_else(Self::earliest, |then| Self(then).max(Self::earliest()))
+    }
+
     /// Creates a timestamp from seconds since 1970-01-01, or `None` outside the years 0 to 9999.
     #[expect(clippy::cast_possible_truncation, reason = "the range is checked before the cast")]
     pub fn from_unix_seconds(seconds: f64) -> Option<Self> {

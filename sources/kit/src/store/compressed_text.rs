@@ -9,7 +9,7 @@ use std::{fmt, io};
 use rusqlite::{
     Connection, Error,
     functions::FunctionFlags,
-    types::{Type, ValueRef},
+    types::{Type, Value, ValueRef},
 };
 use zstd::bulk::{Compressor, Decompressor};
 
@@ -106,6 +106,18 @@ impl fmt::Debug for TextDecompressor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("TextDecompressor").finish_non_exhaustive()
     }
+}
+
+/// Returns the stored form of a text, compressed without a dictionary if that is shorter.
+pub(crate) fn to_stored_text(text: &str) -> Value {
+    let compressed =
+        TextCompressor::new(&[]).ok().and_then(|mut compressor| compressor.compress(text));
+    compressed.map_or_else(|| Value::Text(text.to_owned()), Value::Blob)
+}
+
+/// Reads what [`to_stored_text`] has stored.
+pub(crate) fn read_stored_text(value: ValueRef<'_>) -> rusqlite::Result<String> {
+    TextDecompressor::new(Vec::new()).read(value)
 }
 
 /// Returns the characters (code points) from `start` to `end` of a text. Returns `None` if the text

@@ -60,6 +60,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/chacha/0008_fts_version_3.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0009_note_names.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0010_chat_passages.sql"),
+                include_str!("../../../../schemas/sqlite/chacha/0011_journal.sql"),
             ],
             Self::Media => &[
                 include_str!("../../../../schemas/sqlite/media/0001_core.sql"),
@@ -68,6 +69,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/media/0004_fts_versions.sql"),
                 include_str!("../../../../schemas/sqlite/media/0005_fts_version_3.sql"),
                 include_str!("../../../../schemas/sqlite/media/0006_created_at.sql"),
+                include_str!("../../../../schemas/sqlite/media/0007_journal.sql"),
             ],
             Self::Prompts => &[
                 include_str!("../../../../schemas/sqlite/prompts/0001_core.sql"),
@@ -75,6 +77,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/prompts/0003_changed.sql"),
                 include_str!("../../../../schemas/sqlite/prompts/0004_fts_versions.sql"),
                 include_str!("../../../../schemas/sqlite/prompts/0005_fts_version_3.sql"),
+                include_str!("../../../../schemas/sqlite/prompts/0006_journal.sql"),
             ],
             Self::Imports => &[include_str!("../../../../schemas/sqlite/imports/0001_files.sql")],
             Self::Index | Self::Collection => &[

@@ -22,7 +22,7 @@ use super::{
     sidecar_path,
     writer::TableChanges,
 };
-use crate::model::{Deadline, ItemAccess};
+use crate::model::{Deadline, ItemAccess, JournalLimits};
 
 /// Maximum time a statement waits for a lock of another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -55,6 +55,7 @@ pub struct Store {
     path: PathBuf,
     /// Items that readers may see; `None` if all are visible.
     access: Option<Arc<ItemAccess>>,
+    journal_limits: JournalLimits,
     open: Mutex<Option<Arc<OpenDatabase>>>,
     pool_waits: PoolWaits,
 }
@@ -76,7 +77,14 @@ impl Store {
     /// Creates a store with an explicit path, for database kinds with several files.
     pub fn with_path(database: Database, path: PathBuf) -> Self {
         let (open, pool_waits) = (Mutex::new(None), PoolWaits::default());
-        Self { database, path, access: None, open, pool_waits }
+        let journal_limits = JournalLimits::default();
+        Self { database, path, access: None, journal_limits, open, pool_waits }
+    }
+
+    /// Sets the limits of the journal.
+    #[must_use]
+    pub fn with_journal_limits(self, journal_limits: JournalLimits) -> Self {
+        Self { journal_limits, ..self }
     }
 
     /// Returns a store for the same file whose readers see only the items that `access` permits.
@@ -165,7 +173,7 @@ impl Store {
             .pragma_update(None, "synchronous", durability.pragma())
             .map_err(|error| StoreError::from_file(&self.path, error))?;
         let transaction = begin_immediate(&mut connection)?;
-        let writer = Writer::new(&transaction);
+        let writer = Writer::new(&transaction, self.journal_limits);
         let answer = work(&writer)?;
         let written = writer.flush_and_take_changes()?;
         transaction.commit().map_err(|error| StoreError::from_file(&self.path, error))?;
@@ -183,7 +191,7 @@ impl Store {
         let open = self.open()?;
         let mut connection = lock(&open.writer);
         let transaction = begin_immediate(&mut connection)?;
-        let answer = work(&Writer::new(&transaction));
+        let answer = work(&Writer::new(&transaction, self.journal_limits));
         transaction.rollback().map_err(StoreError::from)?;
         answer
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 
 use super::{Reader, Store, StoreError, Writer};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 /// Maximum time to read the list of all origins.
 const LIST_TIMEOUT: Duration = Duration::from_mins(10);
 /// Fingerprint of items that were written in the library.
-const OWN_DIGEST: &str = "written here";
+pub(crate) const OWN_DIGEST: &str = "written here";
 
 /// Saves a draft idempotently: the same origin updates its item, the same fingerprint changes
 /// nothing.
@@ -28,30 +28,20 @@ pub fn save_imported(
     draft: &Draft,
     put: impl FnOnce(Option<&str>, Timestamp) -> Result<String, SourceError>,
 ) -> Result<SaveOutcome, SourceError> {
-    let before = writer.query_first(
-        include_str!("sql/known.sql"),
-        named_params! { ":source": source.as_str(), ":origin": draft.origin },
-        |row| {
-            Ok((
-                row.get::<_, String>("item")?,
-                row.get::<_, String>("digest")?,
-                read_changed_flag(row)?,
-            ))
-        },
-    )?;
-    if let Some((item, digest, changed)) = &before {
-        let uri = Uri::item(source, item);
-        if *digest == draft.digest {
+    let before = find_origin(writer, source, &draft.origin)?;
+    if let Some(known) = &before {
+        let uri = Uri::item(source, &known.item);
+        if known.digest == draft.digest {
             return Ok(SaveOutcome::Unchanged(uri));
         }
-        if *changed {
+        if known.is_changed {
             return Err(SourceError::Refused(format!(
                 "`{uri}` was changed in the library since it was imported; it was not overwritten"
             )));
         }
     }
     let now = Timestamp::now();
-    let item = put(before.as_ref().map(|(item, ..)| item.as_str()), now)?;
+    let item = put(before.as_ref().map(|known| known.item.as_str()), now)?;
     record_origin(writer, source, &draft.origin, &draft.digest, &item, now)?;
     let uri = Uri::item(source, item);
     Ok(if before.is_some() { SaveOutcome::Updated(uri) } else { SaveOutcome::New(uri) })
@@ -141,7 +131,38 @@ pub fn record_local_item(
     record_origin(writer, source, &Uri::item(source, item).to_string(), OWN_DIGEST, item, now)
 }
 
-fn record_origin(
+/// The item of an origin.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownOrigin {
+    /// Identifier of the item.
+    pub(crate) item: String,
+    /// Fingerprint of the input of the last import.
+    pub(crate) digest: String,
+    /// The item was changed in the library since.
+    pub(crate) is_changed: bool,
+}
+
+/// Returns the item of an origin, if there is one.
+pub(crate) fn find_origin(
+    writer: &Writer<'_>,
+    source: SourceName,
+    origin: &str,
+) -> Result<Option<KnownOrigin>, StoreError> {
+    writer.query_first(
+        include_str!("sql/known.sql"),
+        named_params! { ":source": source.as_str(), ":origin": origin },
+        |row| {
+            Ok(KnownOrigin {
+                item: row.get("item")?,
+                digest: row.get("digest")?,
+                is_changed: row.get::<_, Option<String>>("changed_at")?.is_some(),
+            })
+        },
+    )
+}
+
+/// Records that an origin was imported as this item.
+pub(crate) fn record_origin(
     writer: &Writer<'_>,
     source: SourceName,
     origin: &str,
@@ -162,10 +183,6 @@ fn record_origin(
     Ok(())
 }
 
-fn read_changed_flag(row: &Row<'_>) -> rusqlite::Result<bool> {
-    Ok(row.get::<_, Option<String>>("changed_at")?.is_some())
-}
-
 /// Records that an imported item was changed in the library, so that a later import does not
 /// overwrite it.
 pub fn record_local_change(
@@ -178,6 +195,18 @@ pub fn record_local_change(
         include_str!("sql/changed_here.sql"),
         named_params! { ":source": source.as_str(), ":item": item, ":now": now },
     )?;
+    Ok(())
+}
+
+/// Records that an item is again as it was imported.
+pub(crate) fn forget_local_changes(
+    writer: &Writer<'_>,
+    source: SourceName,
+    item: &str,
+) -> Result<(), StoreError> {
+    for sql in [include_str!("sql/unchanged.sql"), include_str!("sql/delete_base.sql")] {
+        writer.execute(sql, named_params! { ":source": source.as_str(), ":item": item })?;
+    }
     Ok(())
 }
 

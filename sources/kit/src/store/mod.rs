@@ -29,6 +29,7 @@ mod yielding;
 
 pub use change_detector::ChangeDetector;
 pub use compressed_text::{TextCompressor, TextDecompressor, char_slice, train_text_dictionary};
+pub(crate) use compressed_text::{read_stored_text, to_stored_text};
 pub use database::Database;
 pub use error::StoreError;
 pub use file::Store;
@@ -36,6 +37,9 @@ pub use fts_consistency::{DerivedFtsTable, FtsDifferences};
 pub(crate) use fts_index::{FtsIndex, LONG_ROW_WORDS, PASSAGE_WORDS};
 pub use fts_table::{FtsColumn, FtsTable, VARIANT_WEIGHT};
 pub use health::{DamagedPart, StoreHealth, StoreProblem};
+pub(crate) use import_origins::{
+    KnownOrigin, OWN_DIGEST, find_origin, forget_local_changes, record_origin,
+};
 pub use import_origins::{
     first_origins, imported_item, record_local_change, record_local_item, remove_imported,
     rename_origin, save_imported, set_content_origins,

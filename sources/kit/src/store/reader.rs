@@ -1,5 +1,7 @@
 //! Read-only access to a consistent snapshot of a database.
 
+use std::time::Duration;
+
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql};
 
 use super::{
@@ -12,6 +14,9 @@ pub type Parameters<'a> = [(&'a str, &'a dyn ToSql)];
 
 /// Number of SQLite virtual machine instructions between two deadline checks.
 const INSTRUCTIONS_PER_CHECK: i32 = 1_000;
+
+/// Time that reads in a write transaction may take.
+const WRITE_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// A read transaction on one connection.
 #[derive(Debug)]
@@ -49,6 +54,15 @@ impl<'a> Reader<'a> {
         connection.progress_handler(INSTRUCTIONS_PER_CHECK, watch).map_err(failed)?;
         let _moment = ReadTransaction::begin(connection)?;
         work(&Self { connection, indexes, filters, visibility, deadline })
+    }
+
+    /// Creates a reader of everything in a transaction that has begun.
+    pub(super) fn in_transaction(
+        connection: &'a Connection,
+        (indexes, filters): (&'a IndexCaches, &'a FilterCache),
+    ) -> Self {
+        let (visibility, deadline) = (Visibility::All, Deadline::after(WRITE_TIMEOUT));
+        Self { connection, indexes, filters, visibility, deadline }
     }
 
     /// Returns a cached prepared statement. Returns an error if the deadline has passed.

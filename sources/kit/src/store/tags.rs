@@ -33,7 +33,13 @@ impl TaggedItem {
     /// Converts the item to the result of a change.
     pub fn into_changed_item(self, source: SourceName) -> ChangedItem {
         let uri = Uri::item(source, self.id.to_string());
-        ChangedItem { id: ItemId::Number(self.id), uri, version: self.version, tags: self.tags }
+        ChangedItem {
+            id: ItemId::Number(self.id),
+            uri,
+            version: self.version,
+            tags: self.tags,
+            is_new: false,
+        }
     }
 }
 

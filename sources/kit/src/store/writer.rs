@@ -7,11 +7,13 @@ use uuid::Uuid;
 use vademecum_fts5::with_prepared_texts;
 
 use super::{
-    FtsTable, StoreError,
-    index_cache::TableState,
+    FtsTable, Reader, StoreError,
+    index_cache::{IndexCaches, TableState},
     reader::Parameters,
+    row_filter::FilterCache,
     write_buffer::{BufferedRow, WriteBuffer, for_each_prepared},
 };
+use crate::model::JournalLimits;
 
 /// Time at which a commit becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,7 @@ impl Durability {
 #[derive(Debug)]
 pub struct Writer<'a> {
     transaction: &'a Transaction<'a>,
+    journal_limits: JournalLimits,
     /// Buffered writes to full-text tables.
     buffer: RefCell<WriteBuffer>,
     /// Full-text tables written so far.
@@ -60,8 +63,14 @@ pub(super) struct TableChanges {
 }
 
 impl<'a> Writer<'a> {
-    pub(crate) fn new(transaction: &'a Transaction<'a>) -> Self {
-        Self { transaction, buffer: RefCell::default(), written: RefCell::default() }
+    pub(crate) fn new(transaction: &'a Transaction<'a>, journal_limits: JournalLimits) -> Self {
+        let (buffer, written) = (RefCell::default(), RefCell::default());
+        Self { transaction, journal_limits, buffer, written }
+    }
+
+    /// Returns the limits of the journal.
+    pub(crate) fn journal_limits(&self) -> JournalLimits {
+        self.journal_limits
     }
 
     /// Writes the row `key` of a full-text table with a statement that replaces any previous
@@ -76,6 +85,12 @@ impl<'a> Writer<'a> {
         let row = BufferedRow::new(table, key, sql, parameters)?;
         self.buffer.borrow_mut().push(row);
         if self.buffer.borrow().is_full() { self.flush_buffer() } else { Ok(()) }
+    }
+
+    /// Reads in this transaction, with all that was written so far but full-text tables.
+    pub fn with_reader<T>(&self, work: impl FnOnce(&Reader<'_>) -> T) -> T {
+        let (indexes, filters) = (IndexCaches::default(), FilterCache::default());
+        work(&Reader::in_transaction(self.transaction, (&indexes, &filters)))
     }
 
     /// Flushes the buffered writes to full-text tables.

@@ -1,0 +1,151 @@
+//! Three-way merges of the fields of an item.
+
+use std::collections::BTreeSet;
+
+use diffy::{ConflictStyle, MergeOptions};
+use serde_json::{Map, Value};
+
+/// Length of the lines that mark conflicts. No text has such lines by chance.
+const MARKER_CHARS: usize = 61;
+
+/// Merges two sets of changes to the same fields: those from `base` to `ours` and those from `base`
+/// to `theirs`. Lists of texts are merged as sets, texts line by line. Returns the names of the
+/// fields that both sides changed in different ways, if there are any.
+pub fn merge_fields(base: &Value, ours: &Value, theirs: &Value) -> Result<Value, Vec<String>> {
+    let (mut merged, mut conflicts) = (Map::new(), Vec::new());
+    let nothing = Map::new();
+    let fields = |value| Value::as_object(value).unwrap_or(&nothing);
+    let names: BTreeSet<&String> = fields(ours).keys().chain(fields(theirs).keys()).collect();
+    for name in names {
+        let of = |value| fields(value).get(name).cloned().unwrap_or_default();
+        match merge_values(&of(base), &of(ours), &of(theirs)) {
+            Some(Value::Null) => {}
+            Some(value) => {
+                merged.insert(name.clone(), value);
+            }
+            None => conflicts.push(name.clone()),
+        }
+    }
+    if conflicts.is_empty() { Ok(Value::Object(merged)) } else { Err(conflicts) }
+}
+
+fn merge_values(base: &Value, ours: &Value, theirs: &Value) -> Option<Value> {
+    if ours == theirs || theirs == base {
+        return Some(ours.clone());
+    }
+    if ours == base {
+        return Some(theirs.clone());
+    }
+    match (base, ours, theirs) {
+        (Value::String(base), Value::String(ours), Value::String(theirs)) => {
+            merge_lines(base, ours, theirs).map(Value::String)
+        }
+        (Value::Object(_), Value::Object(_), Value::Object(_)) => {
+            merge_fields(base, ours, theirs).ok()
+        }
+        (
+            Value::Array(_) | Value::Null,
+            Value::Array(_) | Value::Null,
+            Value::Array(_) | Value::Null,
+        ) => merge_sets(base, ours, theirs),
+        _ => None,
+    }
+}
+
+/// Merges texts line by line. Lines that both sides added at the same place are kept, those of
+/// `theirs` first. `None` if both sides changed the same lines.
+fn merge_lines(base: &str, ours: &str, theirs: &str) -> Option<String> {
+    // A last line without an end would differ from the same line before further ones.
+    let end = |text: &str| [text, if text.ends_with('\n') { "" } else { "\n" }].concat();
+    let mut options = MergeOptions::new();
+    options.set_conflict_marker_length(MARKER_CHARS).set_conflict_style(ConflictStyle::Diff3);
+    let merged = options.merge(&end(base), &end(ours), &end(theirs));
+    let mut merged = merged.or_else(|text| keep_both_additions(&text).ok_or(())).ok()?;
+    if !ours.ends_with('\n') && !theirs.ends_with('\n') {
+        merged.pop();
+    }
+    Some(merged)
+}
+
+/// Resolves the conflicts in a merged text by keeping what both sides added. `None` if a conflict is
+/// not only about additions.
+fn keep_both_additions(merged: &str) -> Option<String> {
+    let marker = |sign: &str| sign.repeat(MARKER_CHARS);
+    let [start, base, middle, end] = ["<", "|", "=", ">"].map(marker);
+    let (mut text, mut ours, mut section) = (String::new(), String::new(), "");
+    for line in merged.split_inclusive('\n') {
+        let is = |marker: &String| line.starts_with(marker.as_str());
+        match section {
+            "" if is(&start) => section = "ours",
+            "ours" if is(&base) => section = "base",
+            "base" if is(&middle) => section = "theirs",
+            "theirs" if is(&end) => {
+                text.push_str(&std::mem::take(&mut ours));
+                section = "";
+            }
+            "ours" => ours.push_str(line),
+            "base" => return None,
+            _ => text.push_str(line),
+        }
+    }
+    Some(text)
+}
+
+/// Merges lists of texts: an entry that one side removed is removed, one that it added is added.
+fn merge_sets(base: &Value, ours: &Value, theirs: &Value) -> Option<Value> {
+    let of = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let (base, ours, theirs) = (of(base), of(ours), of(theirs));
+    if !base.iter().chain(&ours).chain(&theirs).all(Value::is_string) {
+        return None;
+    }
+    let mut merged: Vec<Value> =
+        ours.iter().filter(|tag| theirs.contains(tag) || !base.contains(tag)).cloned().collect();
+    for tag in theirs {
+        if !merged.contains(&tag) && !base.contains(&tag) {
+            merged.push(tag);
+        }
+    }
+    Some(Value::Array(merged))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn changes_of_different_lines_are_merged() {
+        let of = |title: &str, content: &str, tags: [&str; 2]| json!({ "title": title, "content": content, "tags": tags });
+        let base = of("A", "one\ntwo\nthree\nfour\n", ["x", "y"]);
+        let ours = of("A", "one\ntwo\nthree\nfour\nfive\n", ["x", "z"]);
+        let theirs = of("B", "zero\none\ntwo\nthree\nfour\n", ["y", "w"]);
+        let merged = merge_fields(&base, &ours, &theirs).unwrap();
+        assert_eq!(merged, of("B", "zero\none\ntwo\nthree\nfour\nfive\n", ["z", "w"]));
+    }
+
+    #[test]
+    fn additions_at_one_place_are_both_kept() {
+        let merge = |base, ours, theirs| merge_lines(base, ours, theirs);
+        assert_eq!(merge("a", "a\nours", "a\ntheirs").unwrap(), "a\ntheirs\nours");
+        assert_eq!(merge("a\n", "a\nours\n", "a\ntheirs").unwrap(), "a\ntheirs\nours\n");
+        assert_eq!(merge("a\nb\nc\n", "a\nb\nc\nx\n", "b\nc\ny\n").unwrap(), "b\nc\ny\nx\n");
+        assert_eq!(merge("a\nb\n", "a\nx\ny\n", "a\nz\n"), None);
+    }
+
+    #[test]
+    fn changes_of_one_line_conflict() {
+        let of = |content: &str| json!({ "content": content, "title": "A" });
+        let conflict = merge_fields(&of("one\n"), &of("two\n"), &of("three\n"));
+        assert_eq!(conflict, Err(vec!["content".to_owned()]));
+        assert_eq!(merge_fields(&of("one\n"), &of("two\n"), &of("two\n")), Ok(of("two\n")));
+    }
+
+    #[test]
+    fn missing_fields_are_removed_fields() {
+        let (with, without) = (json!({ "url": "x", "tags": ["a"] }), json!({}));
+        assert_eq!(merge_fields(&with, &with, &without), Ok(json!({})));
+        assert_eq!(merge_fields(&with, &without, &with), Ok(json!({})));
+        assert_eq!(merge_fields(&without, &with, &without), Ok(with));
+    }
+}

@@ -1,0 +1,45 @@
+//! `knowledge.history`: lists the changes of an item.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use vademecum_kit::{journal::ItemHistory, model::Uri};
+
+use super::{
+    Tool, ToolRegistry, ToolResult,
+    input::{Limit, Offset, split_uri},
+};
+use crate::actors::CallError;
+use vademecum_mcp::RequestContext;
+
+/// Lists the changes of an item.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KnowledgeHistory {
+    /// The item; it may be deleted.
+    uri: Uri,
+    /// How many changes.
+    #[schemars(extend("default" = 20))]
+    limit: Option<Limit>,
+    /// A page's `next_offset`.
+    offset: Option<Offset>,
+}
+
+impl Tool for KnowledgeHistory {
+    const NAME: &'static str = "knowledge.history";
+    const TITLE: &'static str = "List changes of an item";
+    const DESCRIPTION: &'static str = "List the versions of an item, newest first: when which client \
+        changed what.";
+    type Output = ItemHistory;
+
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let library = toolbox.registry().library(&call.principal);
+        let source = library.source(self.uri.source).ok_or_else(|| {
+            CallError::Invalid("uri: documents of collections have no history".to_owned())
+        })?;
+        let (id, _) = split_uri(self.uri);
+        let page = (self.offset.unwrap_or_default().0, self.limit.map_or(20, |limit| limit.0));
+        let history = source.item_history(&id, page, toolbox.deadline(call)).await?;
+        call.items.record([&history.uri]);
+        Ok(history.into())
+    }
+}
