@@ -5,9 +5,9 @@ use std::{sync::Arc, time::Duration};
 use vademecum_kit::{
     model::{
         Change, ChangedItem, CorpusStatistics, Deadline, Draft, Filters, GetRequest, Hit,
-        HitRequest, ItemAccess, ItemId, Order, PageRequest, Preferences, RankRequest, RankedMatch,
-        Ranking, Retrieval, RetrievalMode, RetrievalOptions, SaveOutcome, SourceAccess, SourceName,
-        Suggestions, TagChange,
+        HitRequest, ItemAccess, ItemId, ListOrder, ListRequest, Order, PageRequest, Preferences,
+        RankRequest, RankedMatch, Ranking, Retrieval, RetrievalMode, RetrievalOptions, SaveOutcome,
+        SourceAccess, SourceName, Suggestions, TagChange,
     },
     search::FtsQuery,
     source::{Source, SourceError},
@@ -192,6 +192,7 @@ pub fn check_source_contract<S: Source>(source: S, drafts: &[Draft], word: &str)
     check_awkward_queries(&bench);
     check_restriction(&bench, word);
     check_tagging(&bench, drafts);
+    check_listing(&bench);
     let missing = bench.load_item("no such thing", RetrievalOptions::default());
     assert!(
         matches!(missing, Err(SourceError::NotFound { .. })),
@@ -223,6 +224,38 @@ pub fn check_batched_index_writes<S: Source>(source: S, drafts: &[Draft]) {
             "{time} drafts are flushed in one batch"
         );
     }
+}
+
+/// Checks that a list has every item once, that its first items do not depend on how many are
+/// requested, and that it reads nothing but an index.
+fn check_listing<S: Source>(bench: &SourceFixture<S>) {
+    let list = |order, take| {
+        let request = ListRequest { order, take, ..ListRequest::default() };
+        bench.read(|reader| bench.source.list_items(reader, &request)).expect("the source lists")
+    };
+    let items = bench.read(|reader| bench.source.list_item_versions(reader)).expect("it has items");
+    for order in [ListOrder::Modified, ListOrder::Created, ListOrder::Title] {
+        let all = list(order, usize::MAX);
+        assert_eq!((all.items.len(), all.total), (items.len(), items.len()), "{order:?}");
+        let pairs = || all.items.iter().zip(all.items.iter().skip(1));
+        assert!(pairs().all(|(one, next)| order.compare(&one.sort_key, &next.sort_key).is_le()));
+        for take in 0..=all.total {
+            let first = list(order, take);
+            assert_eq!((&first.items[..], first.total), (&all.items[..take], all.total));
+        }
+    }
+    let Some(statements) = bench.source.item_statements() else { return };
+    let explain = format!("EXPLAIN QUERY PLAN {}", statements.list.list_sql);
+    let parameters = bench.source.list_parameters(&ListRequest::default());
+    let parameters: Vec<_> =
+        parameters.iter().map(|(name, value)| (*name, value.as_ref())).collect();
+    let plan = bench.read(|reader| {
+        Ok(reader.query_all(&explain, &parameters, |row| row.get::<_, String>("detail"))?)
+    });
+    let plan = plan.expect("the statement is explained");
+    let is_index =
+        |step: &String| step.contains("USING COVERING INDEX") && step.contains("_listed");
+    assert!(plan.iter().any(is_index), "a list reads an index only: {plan:?}");
 }
 
 fn check_repeated_save<S: Source>(bench: &SourceFixture<S>, drafts: &[Draft]) {

@@ -3,6 +3,7 @@
 //! Start with [`source`], which defines the trait that every source implements.
 
 pub mod journal;
+pub mod listing;
 pub mod location;
 pub mod model;
 pub mod search;

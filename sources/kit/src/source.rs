@@ -8,10 +8,12 @@ use std::{borrow::Cow, fmt::Debug};
 use rusqlite::{Row, ToSql, named_params};
 
 use crate::{
+    listing::{self, ListStatements},
     model::{
-        Change, ChangedItem, CorpusStatistics, Draft, Edit, FilterParameters, Filters, GetRequest,
-        Hit, HitRequest, Item, ItemId, ItemVersion, RankRequest, Ranking, SaveOutcome, SourceName,
-        SourceStats, StoredPrompt, Suggestions, TagChange, Uri,
+        Change, ChangedItem, CorpusStatistics, Draft, Edit, Facet, FilterParameters, Filters,
+        GetRequest, Hit, HitRequest, Item, ItemId, ItemName, ItemVersion, ListRequest, ListedItem,
+        Listing, RankRequest, Ranking, SaveOutcome, SourceName, SourceStats, StoredPrompt,
+        Suggestions, TagChange, Uri,
     },
     search::{self, FtsQuery, IdType, RankPlan, SimilarWord},
     store::{
@@ -30,6 +32,8 @@ pub struct ItemStatements {
     pub identify_sql: &'static str,
     /// Suggests items, as described at [`search::suggest_items`].
     pub suggest_sql: &'static str,
+    /// Statements that list items and find them by name.
+    pub list: ListStatements,
     /// Lists the versions of all items, as described at [`Reader::query_item_versions`].
     pub versions_sql: &'static str,
     /// Selects `version` and `deleted` of the item `:id`.
@@ -153,6 +157,45 @@ pub trait Source: Debug + Send + Sync + 'static {
         let table = self.searched_table(&Filters::default()).0;
         let hidden = self.hidden_rows(reader)?;
         Ok(search::find_similar_words(reader, table, words, &hidden)?)
+    }
+
+    /// Lists the items that pass the filters, without a query and without loading their content. The
+    /// order is total.
+    fn list_items(
+        &self,
+        reader: &Reader<'_>,
+        request: &ListRequest,
+    ) -> Result<Listing, SourceError> {
+        let Some(statements) = self.item_statements() else { return Ok(Listing::default()) };
+        let parameters = self.list_parameters(request);
+        let parameters: Vec<_> =
+            parameters.iter().map(|(name, value)| (*name, value.as_ref())).collect();
+        let read_uri = |row: &Row<'_>| statements.id_type.read_uri(self.name(), row);
+        let mut listing =
+            listing::list_items(reader, request, &statements.list, &parameters, read_uri)?;
+        if let Some(sources) = listing.facets.get_mut(&Facet::Sources)
+            && listing.total > 0
+        {
+            sources.insert(self.name().to_string(), listing.total);
+        }
+        Ok(listing)
+    }
+
+    /// Returns the parameters of the statement `list`.
+    fn list_parameters(&self, request: &ListRequest) -> FilterParameters {
+        request.filters.shared_parameters()
+    }
+
+    /// Returns at most `most` items with a name, best first.
+    fn find_items(
+        &self,
+        reader: &Reader<'_>,
+        name: &ItemName,
+        most: usize,
+    ) -> Result<Vec<ListedItem>, SourceError> {
+        let Some(statements) = self.item_statements() else { return Ok(Vec::new()) };
+        let read_uri = |row: &Row<'_>| statements.id_type.read_uri(self.name(), row);
+        Ok(listing::find_items(reader, name, most, statements.list.find_sql, read_uri)?)
     }
 
     /// Loads matches for a result list, in the given order. Items deleted since ranking are

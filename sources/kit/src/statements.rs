@@ -45,6 +45,11 @@ macro_rules! item_statements {
             id_type: $id_type,
             identify_sql: $crate::sql!("identify"),
             suggest_sql: $crate::sql!("suggest"),
+            list: $crate::listing::ListStatements {
+                list_sql: $crate::sql!("list"),
+                list_tags_sql: $crate::sql!("list_tags"),
+                find_sql: $crate::sql!("find"),
+            },
             versions_sql: $crate::sql!("versions"),
             version_sql: $crate::sql!("version"),
             passes_sql: $crate::sql!("passes"),

@@ -17,7 +17,7 @@ mod transcript;
 use vademecum_kit::{
     model::{
         ChangedItem, Draft, Field, FilterParameters, Filters, GetRequest, Hit, HitRequest, Item,
-        ItemId, SaveOutcome, SourceName, TagChange, json_list,
+        ItemId, ListRequest, SaveOutcome, SourceName, TagChange, json_list,
     },
     search::IdType,
     source::{ItemStatements, Source, SourceError},
@@ -64,6 +64,12 @@ impl Source for Media {
         parameters.push((":types", Box::new(json_list(&filters.media_types))));
         parameters.push((":date_from", Box::new(filters.date_from)));
         parameters.push((":date_to", Box::new(filters.date_to)));
+        parameters
+    }
+
+    fn list_parameters(&self, request: &ListRequest) -> FilterParameters {
+        let mut parameters = request.filters.shared_parameters();
+        parameters.push((":types", Box::new(json_list(&request.filters.media_types))));
         parameters
     }
 

@@ -54,9 +54,13 @@ fn match_hit(
         Some(place) => Some(loc_at(reader, &document, place.start)?),
         None => None,
     };
+    let start_ms = match &found.densest {
+        Some(place) => find_start(reader, &document, place.start)?,
+        None => None,
+    };
     let excerpt = finder.make_excerpt(&document.content, found.densest);
     let (snippet, highlights) = (Some(excerpt.snippet), excerpt.highlights);
-    Ok(Hit { snippet, highlights, matched, loc, ..document_hit(document) })
+    Ok(Hit { snippet, highlights, matched, loc, start_ms, ..document_hit(document) })
 }
 
 /// Loads one document, or its part `transcript`.
@@ -202,6 +206,23 @@ fn loc_at(reader: &Reader<'_>, document: &Document, bytes: usize) -> Result<Loc,
         approx_offset: Some(offset),
         ..Loc::default()
     })
+}
+
+/// Returns the time in the recording at which the byte `at` of the text is spoken, if the newest
+/// transcript has times.
+fn find_start(
+    reader: &Reader<'_>,
+    document: &Document,
+    at: usize,
+) -> Result<Option<u64>, StoreError> {
+    let parameters = named_params! { ":media_id": document.id };
+    let newest = reader.query_first(sql!("transcripts"), parameters, |row| {
+        row.get::<_, String>("transcription")
+    })?;
+    Ok(newest.and_then(|stored| {
+        let spoken = transcript::to_transcript(&transcript::parse_transcript(&stored));
+        transcript::start_at(&spoken, &document.content, at)
+    }))
 }
 
 fn to_sql_integer(offset: usize) -> i64 {

@@ -13,7 +13,7 @@ mod save;
 use vademecum_kit::{
     model::{
         ChangedItem, Draft, Edit, Field, FilterParameters, Filters, GetRequest, Hit, HitRequest,
-        Item, ItemId, SaveOutcome, SourceName, Suggestions, TagChange, json_list,
+        Item, ItemId, ListRequest, SaveOutcome, SourceName, Suggestions, TagChange, json_list,
     },
     search::{self, IdType},
     source::{ItemStatements, Source, SourceError},
@@ -59,6 +59,12 @@ impl Source for Notes {
     fn filter_parameters(&self, filters: &Filters) -> FilterParameters {
         let mut parameters = filters.shared_parameters();
         parameters.push((":keywords", Box::new(json_list(&filters.keywords))));
+        parameters
+    }
+
+    fn list_parameters(&self, request: &ListRequest) -> FilterParameters {
+        let mut parameters = request.filters.shared_parameters();
+        parameters.push((":folder", Box::new(request.folder_parameter())));
         parameters
     }
 
@@ -122,7 +128,9 @@ impl Source for Notes {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{DraftBody, NoteDraft, RetrievalMode, RetrievalOptions, Timestamp};
+    use vademecum_kit::model::{
+        DraftBody, Facet, NoteDraft, RetrievalMode, RetrievalOptions, Timestamp,
+    };
     use vademecum_testing::{self as testing, SourceFixture};
 
     use super::*;
@@ -227,6 +235,15 @@ mod tests {
         assert_eq!(suggest("", 10), (some(&["daily", "baking", "bagels"]), 3));
         assert_eq!(suggest("BA", 1), (some(&["baking"]), 2));
         assert_eq!(suggest("x", 10), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn tags_of_listed_notes_are_counted() {
+        let bench = bakery_bench();
+        let request = ListRequest { facets: vec![Facet::Tags], ..ListRequest::default() };
+        let listing = bench.read(|reader| Notes.list_items(reader, &request)).unwrap();
+        let tags = &listing.facets[&Facet::Tags];
+        assert_eq!((listing.total, tags["baking"], tags["daily"]), (4, 2, 2));
     }
 
     #[test]

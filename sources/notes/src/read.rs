@@ -124,6 +124,7 @@ fn note_hit(note: Note) -> Hit {
         last_modified: note.last_modified,
         version: Some(note.version),
         tags: Some(note.tags),
+        folder: (!note.folders.is_empty()).then(|| note.folders.join("/")),
         ..Hit::new(uri, ItemId::Text(note.id))
     }
 }

@@ -47,6 +47,12 @@ pub struct Hit {
     /// Media and collections: source URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// Notes only: the folder of the imported file, below the one that was imported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// Media only: time of the match in the recording, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_ms: Option<u64>,
     /// Chats only: the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<String>,
@@ -103,6 +109,8 @@ impl Hit {
             omitted_tags: None,
             media_type: None,
             url: None,
+            folder: None,
+            start_ms: None,
             conversation_id: None,
             message_id: None,
             sender: None,

@@ -7,6 +7,7 @@ mod field;
 mod hit;
 mod item;
 mod item_access;
+mod listing;
 mod rank_request;
 mod retrieval;
 mod score_threshold;
@@ -30,6 +31,7 @@ pub use field::Field;
 pub use hit::{ContentOrigin, Highlight, Hit, Loc, ScoreType};
 pub use item::{GetRequest, Item, PageRequest, Range};
 pub use item_access::{ItemAccess, SourceAccess, matches_pattern, pattern_to_like};
+pub use listing::{Facet, FacetCounts, ItemName, ListOrder, ListRequest, ListedItem, Listing};
 pub use rank_request::{
     ChatMatchScope, Deadline, FilterParameters, Filters, HitRequest, Order, PromptField,
     RankRequest, RankedMatch, Ranking, json_list,

@@ -29,27 +29,28 @@ pub enum RetrievalMode {
 #[serde(default, deny_unknown_fields)]
 pub struct RetrievalOptions {
     /// Reading mode; default `snippet`.
-    #[schemars(description = "Default snippet.")]
+    #[schemars(extend("description" = "", "default" = "snippet"))]
     pub mode: Option<RetrievalMode>,
     /// Longest snippet, in characters: 1 to 1000.
+    #[schemars(description = "In characters: 1 to 1000.")]
     pub snippet_length: Option<usize>,
     /// Token budget; default 5000.
-    #[schemars(description = "Default 5000.")]
+    #[schemars(description = "", extend("default" = 5000))]
     pub max_tokens: Option<usize>,
     /// Characters per token: 1 to 20, default 4.
     #[schemars(description = "1 to 20, default 4.")]
     pub chars_per_token: Option<usize>,
     /// Chunk size in tokens if no chunks are stored: 16 to 8000, default 500.
-    #[schemars(description = "Where none are stored: 16 to 8000, default 500.")]
+    #[schemars(description = "16 to 8000, default 500.")]
     pub chunk_size_tokens: Option<usize>,
     /// Overlap of neighbouring chunks in tokens if no chunks are stored; default 50.
-    #[schemars(description = "Default 50.")]
+    #[schemars(description = "", extend("default" = 50))]
     pub chunk_overlap_tokens: Option<usize>,
     /// Chunks or messages to include on each side: 0 to 10, default 1.
     #[schemars(description = "0 to 10, default 1.")]
     pub sibling_window: Option<usize>,
     /// Whether to prefer chunks stored with a media item; default true.
-    #[schemars(description = "Default true.")]
+    #[schemars(description = "", extend("default" = true))]
     pub prefer_prechunked: Option<bool>,
     /// Location to read at: the `loc` of a hit.
     #[schemars(description = "The loc of a hit.")]

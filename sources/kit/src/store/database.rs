@@ -61,6 +61,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/chacha/0009_note_names.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0010_chat_passages.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0011_journal.sql"),
+                include_str!("../../../../schemas/sqlite/chacha/0012_list_indexes.sql"),
             ],
             Self::Media => &[
                 include_str!("../../../../schemas/sqlite/media/0001_core.sql"),
@@ -70,6 +71,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/media/0005_fts_version_3.sql"),
                 include_str!("../../../../schemas/sqlite/media/0006_created_at.sql"),
                 include_str!("../../../../schemas/sqlite/media/0007_journal.sql"),
+                include_str!("../../../../schemas/sqlite/media/0008_list_indexes.sql"),
             ],
             Self::Prompts => &[
                 include_str!("../../../../schemas/sqlite/prompts/0001_core.sql"),
@@ -78,6 +80,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/prompts/0004_fts_versions.sql"),
                 include_str!("../../../../schemas/sqlite/prompts/0005_fts_version_3.sql"),
                 include_str!("../../../../schemas/sqlite/prompts/0006_journal.sql"),
+                include_str!("../../../../schemas/sqlite/prompts/0007_list_indexes.sql"),
             ],
             Self::Imports => &[include_str!("../../../../schemas/sqlite/imports/0001_files.sql")],
             Self::Index | Self::Collection => &[

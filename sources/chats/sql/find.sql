@@ -1,0 +1,17 @@
+-- Conversations that have the title :title or the file :path, which is a pattern, with the best first.
+-- They have no address (:url). `priority` tells what was found.
+SELECT row * 2 AS key, id, title <> :title AS priority
+FROM conversations
+WHERE deleted = 0 AND :url IS NULL
+  AND (:title IS NULL OR title = :title COLLATE NOCASE)
+  AND (
+      :path IS NULL
+      OR id IN (
+          SELECT item
+          FROM imported
+          WHERE source = 'chats'
+            AND (origin GLOB :path OR origin GLOB :path || '#*')
+      )
+  )
+ORDER BY priority, last_modified DESC, id
+LIMIT :most;

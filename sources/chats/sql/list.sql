@@ -1,0 +1,17 @@
+-- All conversations that have one of :tags and were modified from :after to before :before. The index
+-- `conversations_listed` has all columns, so no message is read.
+SELECT row * 2 AS key, id, title, created_at, last_modified, '' AS folders, NULL AS type
+FROM conversations
+WHERE deleted = 0
+  AND last_modified >= COALESCE(:after, '')
+  AND last_modified < COALESCE(:before, '~')
+  AND (
+      :tags IS NULL
+      OR id IN (
+          SELECT conversation_keywords.conversation_id
+          FROM keywords
+          JOIN conversation_keywords ON conversation_keywords.keyword_id = keywords.id
+          WHERE keywords.deleted = 0
+            AND keywords.keyword COLLATE NOCASE IN (SELECT value FROM json_each(:tags))
+      )
+  );

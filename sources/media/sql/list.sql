@@ -1,0 +1,18 @@
+-- All documents that have one of :types and one of :tags and were modified from :after to before
+-- :before. The index `media_listed` has all columns, so no text is read.
+SELECT id AS key, id, title, ingestion_date AS created_at, last_modified, '' AS folders, type
+FROM Media
+WHERE deleted = 0 AND is_trash = 0
+  AND last_modified >= COALESCE(:after, '')
+  AND last_modified < COALESCE(:before, '~')
+  AND (:types IS NULL OR type COLLATE NOCASE IN (SELECT value FROM json_each(:types)))
+  AND (
+      :tags IS NULL
+      OR id IN (
+          SELECT MediaKeywords.media_id
+          FROM Keywords
+          JOIN MediaKeywords ON MediaKeywords.keyword_id = Keywords.id
+          WHERE Keywords.deleted = 0
+            AND Keywords.keyword COLLATE NOCASE IN (SELECT value FROM json_each(:tags))
+      )
+  );

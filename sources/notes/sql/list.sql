@@ -1,0 +1,21 @@
+-- All notes that have one of :tags, are in the folder :folder or below it, and were modified from
+-- :after to before :before. The index `notes_listed` has all columns, so no text is read.
+SELECT row AS key, id, title, created_at, last_modified, folders, NULL AS type
+FROM notes
+WHERE deleted = 0
+  AND last_modified >= COALESCE(:after, '')
+  AND last_modified < COALESCE(:before, '~')
+  AND (
+      :folder IS NULL
+      OR instr(char(10) || lower(folders) || char(10), char(10) || :folder || char(10)) > 0
+  )
+  AND (
+      :tags IS NULL
+      OR id IN (
+          SELECT note_keywords.note_id
+          FROM keywords
+          JOIN note_keywords ON note_keywords.keyword_id = keywords.id
+          WHERE keywords.deleted = 0
+            AND keywords.keyword COLLATE NOCASE IN (SELECT value FROM json_each(:tags))
+      )
+  );
