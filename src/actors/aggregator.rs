@@ -423,7 +423,7 @@ impl Handler<ReadSourceItem> for Aggregator {
 }
 
 /// Awaits a source within its deadline. Failures are logged once; cancelled calls are not logged.
-async fn within_deadline<T>(
+pub(super) async fn within_deadline<T>(
     wanted: SourceSelection,
     deadline: Deadline,
     request: impl AsyncFnOnce(Deadline) -> Result<T, SourceError>,

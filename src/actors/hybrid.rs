@@ -250,4 +250,5 @@ pub(crate) fn apply_vector_hit(hit: &mut Hit, near: &VectorHit, length: usize) {
     hit.snippet = Some(make_snippet(&near.text, None, length));
     hit.highlights = hit.highlights.as_ref().map(|_| Vec::new());
     hit.loc = Some(near.loc.clone());
+    hit.start_ms = None;
 }

@@ -11,11 +11,12 @@ use vademecum_kit::{
 };
 
 use super::{
-    SourceHandle, TldwDirectory,
+    CallError, ListItems, ListPage, SourceHandle, TldwDirectory,
     aggregator::Aggregator,
     blocking_pool::BlockingPool,
     change_notifier::ChangeNotifier,
     indexer::VectorIndexer,
+    mailbox::send,
     session::{Session, SessionHome},
     session_state::SessionState,
 };
@@ -241,6 +242,11 @@ impl Library {
     ) -> Addr<Session> {
         let session = Session::new(&self.aggregator, state, home);
         Session::start_in_arbiter(&self.event_loop, |_| session)
+    }
+
+    /// Lists items without a query.
+    pub(crate) async fn list_items(&self, list: ListItems) -> Result<ListPage, CallError> {
+        send(&self.aggregator, list).await.unwrap_or(Err(CallError::Unavailable))
     }
 
     pub(crate) fn aggregator(&self) -> &Addr<Aggregator> {

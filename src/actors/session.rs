@@ -30,6 +30,7 @@ use super::{
     seen_uris::HasMore,
     session_state::{RankedPage, SessionState},
     session_store::{SessionKey, SessionStore},
+    source_selection::require_answer,
     word_correction::CorrectWords,
 };
 
@@ -350,7 +351,7 @@ impl Session {
         let search = Rc::clone(search);
         Box::pin(merged.map(move |merged, _, _| {
             let merged = merged.map_err(|_| CallError::Unavailable)?;
-            require_answer(&merged, &search.request.selections)?;
+            require_answer(&merged.failed, &search.request.selections)?;
             Ok(merged)
         }))
     }
@@ -464,19 +465,6 @@ fn parse_query(text: &str) -> Result<FtsQuery, CallError> {
         ));
     }
     Ok(query)
-}
-
-/// Fails if no source answered.
-fn require_answer(merged: &MergedResults, wanted: &[SourceSelection]) -> Result<(), CallError> {
-    if merged.failed.is_empty() || merged.failed.len() < wanted.len() {
-        return Ok(());
-    }
-    let reasons: Vec<String> = merged
-        .failed
-        .iter()
-        .map(|failed| format!("{} {}", failed.display_name(), failed.reason))
-        .collect();
-    Err(CallError::AllSourcesFailed(reasons.join("; ")))
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ use vademecum_kit::{
     journal::{ItemHistory, JournalEntry, UndoneItem},
     model::{
         Change, ChangeAuthor, ChangedItem, CorpusStatistics, Deadline, Draft, Filters, GetRequest,
-        Hit, HitRequest, Item, ItemId, RankRequest, Ranking, SaveOutcome, SourceName, SourceStats,
-        StoredPrompt, Suggestions, Timestamp,
+        Hit, HitRequest, Item, ItemId, ItemName, ListRequest, Listing, RankRequest, Ranking,
+        SaveOutcome, SourceName, SourceStats, StoredPrompt, Suggestions, Timestamp,
     },
     search::{FtsQuery, SimilarWord},
     source::{Source, SourceError},
@@ -27,14 +27,16 @@ use vademecum_tldw::{MissingItems, SyncSummary, TldwError, TldwFile, TldwUser, s
 
 use self::{
     read_messages::{
-        CheckItem, CheckTags, FindSimilarWords, ListChanges, ListKinds, ListPrompts, LoadHits,
-        RankMatches, ReadHistory, ReadItem, ReadStats, SuggestCompletions,
+        CheckItem, CheckTags, FindItems, FindSimilarWords, ListChanges, ListKinds, ListPrompts,
+        ListSourceItems, LoadHits, RankMatches, ReadHistory, ReadItem, ReadStats,
+        SuggestCompletions,
     },
     restriction::Restriction,
     write_messages::{ApplyChange, RemoveOrigin, RenameOrigin, SaveDrafts, UndoChanges},
 };
 use super::{
     blocking_pool::{BlockingPool, PoolError},
+    listing::load_listed,
     mailbox::send,
     replica::Replica,
     source_call::SourceCall,
@@ -168,6 +170,33 @@ impl SourceHandle {
             return Ok(Vec::new());
         }
         self.send_message(Some(&deadline.clone()), FindSimilarWords { words, deadline }).await
+    }
+
+    /// Lists items without a query.
+    pub(crate) async fn list_items(
+        &self,
+        request: ListRequest,
+        deadline: Deadline,
+    ) -> Result<Listing, SourceError> {
+        if self.is_hidden() {
+            return Ok(Listing::default());
+        }
+        self.send_message(Some(&deadline.clone()), ListSourceItems { request, deadline }).await
+    }
+
+    /// Finds at most `most` items by a name, and loads them without a text.
+    pub(crate) async fn find_items(
+        &self,
+        name: ItemName,
+        most: usize,
+        deadline: Deadline,
+    ) -> Result<Vec<Hit>, SourceError> {
+        if self.is_hidden() {
+            return Ok(Vec::new());
+        }
+        let message = FindItems { name, most, deadline: deadline.clone() };
+        let found = self.send_message(Some(&deadline), message).await?;
+        load_listed(self, found, 1, deadline).await
     }
 
     /// Loads matches as search hits.

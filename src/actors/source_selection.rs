@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use vademecum_kit::model::{Filters, Order, SourceName, Uri};
 
+use super::CallError;
 use crate::collections::VisibleCollection;
 
 /// Source to query, with its filters.
@@ -70,4 +71,19 @@ impl SourceFailure {
             None => self.source.to_string(),
         }
     }
+}
+
+/// Fails if no source answered.
+pub(super) fn require_answer(
+    failed: &[SourceFailure],
+    wanted: &[SourceSelection],
+) -> Result<(), CallError> {
+    if failed.is_empty() || failed.len() < wanted.len() {
+        return Ok(());
+    }
+    let reasons: Vec<String> = failed
+        .iter()
+        .map(|failed| format!("{} {}", failed.display_name(), failed.reason))
+        .collect();
+    Err(CallError::AllSourcesFailed(reasons.join("; ")))
 }

@@ -4,8 +4,8 @@ use actix::prelude::*;
 use vademecum_kit::{
     journal::{self, ItemHistory, JournalEntry},
     model::{
-        Deadline, GetRequest, Hit, HitRequest, Item, RankRequest, Ranking, SourceStats,
-        StoredPrompt, Suggestions, Timestamp,
+        Deadline, GetRequest, Hit, HitRequest, Item, ItemName, ListRequest, ListedItem, Listing,
+        RankRequest, Ranking, SourceStats, StoredPrompt, Suggestions, Timestamp,
     },
     search::SimilarWord,
     source::SourceError,
@@ -72,6 +72,51 @@ impl Handler<FindSimilarWords> for SourceActor {
     ) -> Self::Result {
         self.spawn_blocking(move |source, store| {
             store.read(deadline, |reader| source.similar_words(reader, &words))
+        })
+    }
+}
+
+/// Lists items without a query.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Listing, SourceError>")]
+pub(super) struct ListSourceItems {
+    pub(super) request: ListRequest,
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<ListSourceItems> for SourceActor {
+    type Result = ResponseFuture<Result<Listing, SourceError>>;
+
+    fn handle(
+        &mut self,
+        ListSourceItems { request, deadline }: ListSourceItems,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.list_items(reader, &request))
+        })
+    }
+}
+
+/// Finds items by a name.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<ListedItem>, SourceError>")]
+pub(super) struct FindItems {
+    pub(super) name: ItemName,
+    pub(super) most: usize,
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<FindItems> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<ListedItem>, SourceError>>;
+
+    fn handle(
+        &mut self,
+        FindItems { name, most, deadline }: FindItems,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.find_items(reader, &name, most))
         })
     }
 }
