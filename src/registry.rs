@@ -21,6 +21,7 @@ pub fn tools() -> Vec<RegisteredTool> {
     vec![
         RegisteredTool::new::<tools::KnowledgeSearch>(),
         RegisteredTool::new::<tools::KnowledgeGet>(),
+        RegisteredTool::new::<tools::KnowledgeList>(),
         RegisteredTool::new::<tools::KnowledgeRelated>(),
         RegisteredTool::new::<tools::KnowledgeHistory>(),
         RegisteredTool::new::<tools::NotesSearch>(),

@@ -153,7 +153,7 @@ fn find_argument<'a>(known: &'a Map<String, Value>, name: &str) -> Option<(&'a S
     let meant = normalize_name(name);
     let same = |(real, _): &(&String, &Value)| normalize_name(real) == meant;
     known.get_key_value(name).or_else(|| known.iter().find(same)).or_else(|| {
-        let gets_character = known.keys().all(|it| it == CHARACTER_ID_ALIASES.0 || it == "raw");
+        let gets_character = !known.contains_key("query");
         let only = gets_character.then_some(CHARACTER_ID_ALIASES);
         let mut aliases = ARGUMENT_ALIASES.into_iter().chain(only);
         aliases.find_map(|(real, others)| {

@@ -34,7 +34,7 @@ pub struct SearchOutput {
 
 impl Tool for DeepResearchSearch {
     const NAME: &'static str = "search";
-    const TITLE: &'static str = "Search the library";
+    const TITLE: &'static str = "Search";
     const DESCRIPTION: &'static str = "Search the user's library. Read a result with fetch.";
     const TOOLSET: Toolset = Toolset::DeepResearch;
     type Output = SearchOutput;
@@ -77,12 +77,13 @@ impl Tool for DeepResearchSearch {
 #[serde(deny_unknown_fields)]
 pub struct DeepResearchFetch {
     /// The `id` of a result.
+    #[schemars(description = "")]
     id: String,
 }
 
 impl Tool for DeepResearchFetch {
     const NAME: &'static str = "fetch";
-    const TITLE: &'static str = "Fetch a document";
+    const TITLE: &'static str = "Fetch";
     const DESCRIPTION: &'static str = "Read a result of search in full.";
     const TOOLSET: Toolset = Toolset::DeepResearch;
     type Output = CompactHit;

@@ -3,17 +3,15 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use vademecum_kit::{
-    model::{Item, ItemId, Order, RetrievalOptions, SourceName, Timestamp},
+    model::{Item, ItemId, ItemName, Order, RetrievalOptions, SourceName, Timestamp},
     store::cooperative_yield,
 };
 
 use super::{
     SearchModeInput, Tool, ToolRegistry, ToolResult,
     answer_budget::{FittedAnswer, SearchAnswer},
-    input::{
-        ItemFilters, KnowledgeFilters, Limit, Offset, PositiveNumber, resolve_item_id,
-        source_of_uri,
-    },
+    input::{ItemFilters, KnowledgeFilters, Limit, Offset, PositiveNumber, source_of_uri},
+    item_lookup::ItemReference,
     output::{MAX_INLINE_RESULTS, SearchResponse, SearchResults},
     query_embedding::VectorOptions,
     source_resolution,
@@ -25,10 +23,10 @@ use vademecum_mcp::{RequestContext, Scope, Shape};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KnowledgeSearch {
-    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
+    /// A question or words. Any may match; "phrases" must occur, -words must not.
     query: String,
     /// How many results.
-    #[schemars(extend("default" = 20))]
+    #[schemars(description = "", extend("default" = 20))]
     limit: Option<Limit>,
     /// A page's `next_offset`.
     #[schemars(extend("default" = 0))]
@@ -40,20 +38,22 @@ pub struct KnowledgeSearch {
     #[schemars(extend("default" = false))]
     highlight: Option<bool>,
     /// Kind of search; default `fts`.
-    #[schemars(description = "Default fts.")]
+    #[schemars(extend("description" = "", "default" = "fts"))]
     mode: Option<SearchModeInput>,
-    /// Rerank hits by vectors.
+    /// Rerank by vectors.
     rerank: Option<bool>,
     /// Relevance or novelty: 0 to 1.
+    #[schemars(description = "0 (novelty) to 1.")]
     lambda: Option<f64>,
     /// Maximum size of the whole answer, in estimated tokens; it has at least one result.
     #[schemars(description = "Of the answer.")]
     max_tokens: Option<PositiveNumber>,
-    /// notes, media, chats, characters, prompts (default), collections, or the name of a collection.
+    /// Default these; or collections, or one by name.
     sources: Option<Vec<String>>,
     /// Best or newest first.
+    #[schemars(extend("description" = ""))]
     order_by: Option<Order>,
-    /// Changed or sent since, ISO 8601.
+    /// Changed since, ISO 8601.
     after: Option<Timestamp>,
     /// Exclusive.
     before: Option<Timestamp>,
@@ -61,12 +61,12 @@ pub struct KnowledgeSearch {
     tags: Option<Vec<String>>,
     /// By source
     filters: Option<KnowledgeFilters>,
-    /// Compact: {id, title, text, url, metadata}.
+    /// Compact: the fields of `fetch`.
     shape: Option<Shape>,
     /// What to do about words that occur nowhere; default `repair`.
-    #[schemars(description = "Default repair.")]
+    #[schemars(extend("description" = "", "default" = "repair"))]
     spelling: Option<actors::Spelling>,
-    /// "new" or the handle it gave: repeating a search shows further results.
+    /// "new" or a handle it gave; then repeating a search shows more.
     session: Option<String>,
 }
 
@@ -141,21 +141,33 @@ impl Tool for KnowledgeSearch {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KnowledgeGet {
-    /// Not needed with a `uri`.
+    /// Source of the item; not needed with a `uri` or a name.
+    #[schemars(extend("description" = ""))]
     source: Option<SourceName>,
     /// `id` or `uri`.
-    id: ItemId,
+    id: Option<ItemId>,
+    /// Title or name; for notes also the file name or an alias.
+    #[schemars(description = "Or alias.")]
+    title: Option<String>,
+    /// The imported file, or the end of its path.
+    #[schemars(description = "Or its end.")]
+    path: Option<String>,
+    /// Web address of a document.
+    #[schemars(description = "")]
+    url: Option<String>,
     /// What to read.
+    #[schemars(extend("description" = ""))]
     retrieval: Option<RetrievalOptions>,
     /// Keep invisible characters.
+    #[schemars(description = "With invisible characters.")]
     raw: Option<bool>,
 }
 
 impl Tool for KnowledgeGet {
     const NAME: &'static str = "knowledge.get";
     const TITLE: &'static str = "Read an item";
-    const DESCRIPTION: &'static str = "Read a hit: a snippet, the passage at retrieval.loc (mode \
-        chunk or chunk_with_siblings), or all (full; long items in pages).";
+    const DESCRIPTION: &'static str = "Read an item: a snippet, the passage at retrieval.loc (mode \
+        chunk or chunk_with_siblings), or all (full, in pages).";
     type Output = Item;
 
     fn wants_raw(&self) -> bool {
@@ -163,11 +175,20 @@ impl Tool for KnowledgeGet {
     }
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let source = match self.source {
-            Some(source) => source,
-            None => source_of_uri(&self.id)?,
+        let reference = ItemReference::only(
+            ("id", self.id),
+            [
+                ("title", self.title.map(ItemName::Title)),
+                ("path", self.path.map(ItemName::Path)),
+                ("url", self.url.map(ItemName::Url)),
+            ],
+        )?;
+        let sources = match (self.source, reference.id()) {
+            (Some(source), _) => vec![source],
+            (None, Some(id)) => vec![source_of_uri(id)?],
+            (None, None) => SourceName::ALL.to_vec(),
         };
-        let (id, part) = resolve_item_id(source, self.id)?;
+        let (source, id, part) = reference.find(toolbox, call, &sources).await?;
         let read = actors::ReadRequest {
             source,
             id,

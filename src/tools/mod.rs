@@ -11,8 +11,10 @@ mod documents;
 mod embedding;
 mod history;
 mod input;
+mod item_lookup;
 mod knowledge;
 mod knowledgebase;
+mod list;
 mod output;
 mod prompts;
 mod query_embedding;
@@ -32,6 +34,7 @@ mod tool;
 mod tool_registry;
 mod tool_set;
 mod transcript;
+mod transcript_window;
 mod writing;
 
 pub use deep_research::{DeepResearchFetch, DeepResearchSearch};
@@ -39,6 +42,7 @@ pub use embedding::GenerateEmbedding;
 pub use history::KnowledgeHistory;
 pub use knowledge::{KnowledgeGet, KnowledgeSearch};
 pub use knowledgebase::SearchKnowledgebase;
+pub use list::KnowledgeList;
 pub(crate) use output::PHRASE_NOT_FOUND;
 pub use query_embedding::SearchModeInput;
 pub use rag::{

@@ -28,16 +28,17 @@ const MIN_WORD_CHARS: usize = 4;
 #[serde(deny_unknown_fields)]
 pub struct KnowledgeRelated {
     /// The item.
+    #[schemars(description = "")]
     uri: String,
     /// How many results.
-    #[schemars(extend("default" = 10))]
+    #[schemars(description = "", extend("default" = 10))]
     limit: Option<Limit>,
 }
 
 impl Tool for KnowledgeRelated {
     const NAME: &'static str = "knowledge.related";
-    const TITLE: &'static str = "Find similar items";
-    const DESCRIPTION: &'static str = "Find items similar to a given one.";
+    const TITLE: &'static str = "Find similar";
+    const DESCRIPTION: &'static str = "Find items similar to one.";
     type Output = SearchResponse<Vec<Hit>>;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {

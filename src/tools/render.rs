@@ -9,7 +9,7 @@ use vademecum_kit::{
     search::{FtsQuery, Highlighter, make_snippet},
 };
 
-use super::output::SearchResponse;
+use super::{output::SearchResponse, transcript_window::format_clock};
 
 /// Mean size of a rendered hit, in bytes: ten hits fit into 4 KB together with the notes of the
 /// page.
@@ -89,6 +89,9 @@ fn hit_heading(hit: &Hit) -> String {
     let title = hit_title(hit);
     let mut head =
         format!("- {} — {}{}", truncate_text(&title, MAX_TITLE_BYTES), hit.uri, loc_suffix(hit));
+    if let Some(start) = hit.start_ms {
+        push_display(&mut head, format_args!(" — at {}", format_clock(start)));
+    }
     if let Some(date) = hit_date(hit) {
         push_display(&mut head, format_args!(" — {date}"));
     }
@@ -175,7 +178,7 @@ fn densest_excerpt(finder: &mut Highlighter<'_>, text: &str, bytes: usize) -> St
 }
 
 /// Returns the beginning of a text, at most `bytes` bytes.
-fn truncate_text(text: &str, bytes: usize) -> String {
+pub(super) fn truncate_text(text: &str, bytes: usize) -> String {
     shorten_to_fit(text, bytes, |length| make_snippet(text, None, length))
 }
 

@@ -92,6 +92,10 @@ fn compact_schema(schema: &mut Value) {
     }
     merge_const_variants(fields);
     merge_typed_variants(fields);
+    // An empty description replaces that of the type where the name of an argument says enough.
+    if fields.get("description") == Some(&"".into()) {
+        fields.remove("description");
+    }
     properties_mut(schema).for_each(compact_schema);
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use vademecum_kit::model::{
-    ChatMatchScope, Hit, Item, ItemId, Order, PageRequest, PromptField, RetrievalMode,
+    ChatMatchScope, Hit, Item, ItemId, ItemName, Order, PageRequest, PromptField, RetrievalMode,
     RetrievalOptions, SourceName, Timestamp,
 };
 
@@ -11,8 +11,9 @@ use super::{
     Tool, ToolRegistry, ToolResult,
     input::{
         CharactersFilters, ChatsFilters, EndTimestamp, ItemFilters, Limit, MediaFilters,
-        NotesFilters, Offset, OneOrMany, PositiveNumber, PromptsFilters, resolve_item_id,
+        NotesFilters, Offset, OneOrMany, PositiveNumber, PromptsFilters,
     },
+    item_lookup::ItemReference,
     output::{SearchResponse, page_output},
 };
 use crate::actors::{self, SourceSelection};
@@ -76,7 +77,7 @@ macro_rules! search_tool {
             $(#[$query_doc])*
             query: $query,
             /// How many results.
-            #[schemars(extend("default" = 10))]
+            #[schemars(description = "", extend("default" = 10))]
             limit: Option<Limit>,
             /// A page's `next_offset`.
             #[schemars(extend("default" = 0))]
@@ -88,7 +89,7 @@ macro_rules! search_tool {
             #[schemars(extend("default" = false))]
             highlight: Option<bool>,
             $($(#[$filter_doc])* $filter: Option<$type>,)*
-            /// Changed or sent since, ISO 8601.
+            /// Changed since, ISO 8601.
             after: Option<Timestamp>,
             /// Exclusive.
             before: Option<Timestamp>,
@@ -122,8 +123,8 @@ macro_rules! search_tool {
 
 search_tool! {
     /// Searches notes.
-    NotesSearch("notes.search", "Search notes", "Search the user's notes."),
-    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
+    NotesSearch("notes.search", "Search notes", "Search notes."),
+    /// A question or words. Any may match; "phrases" must occur, -words must not.
     query: String,
     filters: NotesFilters {
         /// Any of these.
@@ -134,16 +135,17 @@ search_tool! {
 search_tool! {
     /// Searches media.
     MediaSearch("media.search", "Search media", "Search documents, articles and transcripts."),
-    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
+    /// A question or words. Any may match; "phrases" must occur, -words must not.
     query: String,
     filters: MediaFilters {
         /// Such as pdf; see `media://types`.
         media_types: Vec<String>,
         /// ISO 8601.
         date_from: Timestamp,
-        /// A day counts to its end.
+        /// Inclusive.
         date_to: EndTimestamp,
         /// Best or newest first.
+        #[schemars(extend("description" = ""))]
         order_by: Order,
     }
 }
@@ -151,14 +153,17 @@ search_tool! {
 search_tool! {
     /// Searches chats.
     ChatsSearch("chats.search", "Search chats", "Search conversations."),
-    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
+    /// A question or words. Any may match; "phrases" must occur, -words must not.
     query: String,
     filters: ChatsFilters {
-        /// Default both.
+        /// Fields to match.
+        #[schemars(extend("description" = "", "default" = "both"))]
         by: ChatMatchScope,
         /// Conversations with this character.
+        #[schemars(description = "")]
         character_id: i64,
         /// Messages of this sender.
+        #[schemars(description = "A name.")]
         sender: String,
     }
 }
@@ -166,17 +171,17 @@ search_tool! {
 search_tool! {
     /// Searches characters.
     CharactersSearch(
-        "characters.search", "Search characters", "Search character cards by words and tags."
+        "characters.search", "Search characters", "Search character cards."
     ),
-    /// Words or tags.
+    /// A question or words. Any may match; "phrases" must occur, -words must not.
     query: OneOrMany,
     filters: CharactersFilters {}
 }
 
 search_tool! {
     /// Searches prompts.
-    PromptsSearch("prompts.search", "Search prompts", "Search the user's prompt library."),
-    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
+    PromptsSearch("prompts.search", "Search prompts", "Search prompts."),
+    /// A question or words. Any may match; "phrases" must occur, -words must not.
     query: String,
     filters: PromptsFilters {
         /// Default all.
@@ -188,11 +193,11 @@ async fn read_item(
     toolbox: &ToolRegistry,
     call: &RequestContext,
     source: SourceName,
-    id: ItemId,
+    reference: ItemReference,
     options: RetrievalOptions,
     page: Option<PageRequest>,
 ) -> ToolResult<Item> {
-    let (id, part) = resolve_item_id(source, id)?;
+    let (source, id, part) = reference.find(toolbox, call, &[source]).await?;
     let preferences = call.defaults.preferences;
     let read = actors::ReadRequest { source, id, part, options, page, preferences };
     toolbox.read_item_output(call, read).await
@@ -207,10 +212,19 @@ fn full_retrieval() -> RetrievalOptions {
 #[serde(deny_unknown_fields)]
 pub struct NotesGet {
     /// `id` or `uri`.
-    note_id: String,
+    #[schemars(description = "Or `uri`.")]
+    note_id: Option<String>,
+    /// Title, file name or alias.
+    #[schemars(description = "Or alias.")]
+    title: Option<String>,
+    /// The imported file, or the end of its path.
+    #[schemars(description = "Or its end.")]
+    path: Option<String>,
     /// What to read.
+    #[schemars(extend("description" = ""))]
     retrieval: Option<RetrievalOptions>,
     /// Keep invisible characters.
+    #[schemars(description = "With invisible characters.")]
     raw: Option<bool>,
 }
 
@@ -225,8 +239,11 @@ impl Tool for NotesGet {
     }
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let (id, options) = (ItemId::Text(self.note_id), self.retrieval.unwrap_or_default());
-        read_item(toolbox, call, SourceName::Notes, id, options, None).await
+        let names =
+            [("title", self.title.map(ItemName::Title)), ("path", self.path.map(ItemName::Path))];
+        let note = ItemReference::only(("note_id", self.note_id.map(ItemId::Text)), names)?;
+        let options = self.retrieval.unwrap_or_default();
+        read_item(toolbox, call, SourceName::Notes, note, options, None).await
     }
 }
 
@@ -235,10 +252,19 @@ impl Tool for NotesGet {
 #[serde(deny_unknown_fields)]
 pub struct MediaGet {
     /// `id` or `uri`.
-    media_id: ItemId,
+    #[schemars(description = "Or `uri`.")]
+    media_id: Option<ItemId>,
+    /// Title of the document.
+    #[schemars(description = "")]
+    title: Option<String>,
+    /// Web address of the document.
+    #[schemars(description = "")]
+    url: Option<String>,
     /// What to read.
+    #[schemars(extend("description" = ""))]
     retrieval: Option<RetrievalOptions>,
     /// Keep invisible characters.
+    #[schemars(description = "With invisible characters.")]
     raw: Option<bool>,
 }
 
@@ -253,8 +279,11 @@ impl Tool for MediaGet {
     }
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let names =
+            [("title", self.title.map(ItemName::Title)), ("url", self.url.map(ItemName::Url))];
+        let document = ItemReference::only(("media_id", self.media_id), names)?;
         let options = self.retrieval.unwrap_or_default();
-        read_item(toolbox, call, SourceName::Media, self.media_id, options, None).await
+        read_item(toolbox, call, SourceName::Media, document, options, None).await
     }
 }
 
@@ -262,25 +291,31 @@ impl Tool for MediaGet {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChatsGet {
-    /// `conversation_id` or `uri`.
-    conversation_id: String,
+    /// `id` or `uri`.
+    #[schemars(description = "Or `uri`.")]
+    conversation_id: Option<String>,
+    /// Title of the conversation.
+    #[schemars(description = "")]
+    title: Option<String>,
     /// Counted from 1.
-    #[schemars(extend("default" = 1))]
+    #[schemars(description = "", extend("default" = 1))]
     page: Option<PositiveNumber>,
-    /// At most 200 messages.
+    /// At most 200.
     #[schemars(extend("default" = 50))]
     page_size: Option<PositiveNumber>,
     /// What to read.
+    #[schemars(extend("description" = ""))]
     retrieval: Option<RetrievalOptions>,
     /// Keep invisible characters.
+    #[schemars(description = "With invisible characters.")]
     raw: Option<bool>,
 }
 
 impl Tool for ChatsGet {
     const NAME: &'static str = "chats.get";
-    const TITLE: &'static str = "Read a conversation";
-    const DESCRIPTION: &'static str = "Read a conversation in pages, or with retrieval the messages \
-        around retrieval.loc.";
+    const TITLE: &'static str = "Read a chat";
+    const DESCRIPTION: &'static str = "Read a conversation in pages, or the messages around \
+        retrieval.loc.";
     type Output = Item;
 
     fn wants_raw(&self) -> bool {
@@ -297,9 +332,10 @@ impl Tool for ChatsGet {
             number: self.page.map_or(1, |page| page.0),
             size: self.page_size.map_or(DEFAULT_PAGE_SIZE, |size| size.0.min(MAX_PAGE_SIZE)),
         });
-        let id = ItemId::Text(self.conversation_id);
-        read_item(toolbox, call, SourceName::Chats, id, around.unwrap_or_else(full_retrieval), page)
-            .await
+        let id = ("conversation_id", self.conversation_id.map(ItemId::Text));
+        let chat = ItemReference::only(id, [("title", self.title.map(ItemName::Title))])?;
+        let options = around.unwrap_or_else(full_retrieval);
+        read_item(toolbox, call, SourceName::Chats, chat, options, page).await
     }
 }
 
@@ -308,8 +344,13 @@ impl Tool for ChatsGet {
 #[serde(deny_unknown_fields)]
 pub struct CharactersGet {
     /// `id` or `uri`.
-    character_id: ItemId,
+    #[schemars(description = "Or `uri`.")]
+    character_id: Option<ItemId>,
+    /// Name of the character.
+    #[schemars(description = "")]
+    name: Option<String>,
     /// Keep invisible characters.
+    #[schemars(description = "With invisible characters.")]
     raw: Option<bool>,
 }
 
@@ -324,8 +365,9 @@ impl Tool for CharactersGet {
     }
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        read_item(toolbox, call, SourceName::Characters, self.character_id, full_retrieval(), None)
-            .await
+        let names = [("name", self.name.map(ItemName::Title))];
+        let card = ItemReference::only(("character_id", self.character_id), names)?;
+        read_item(toolbox, call, SourceName::Characters, card, full_retrieval(), None).await
     }
 }
 
@@ -333,9 +375,10 @@ impl Tool for CharactersGet {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PromptsGet {
-    /// Name (tried first), `id` or `uri`.
+    /// Name (tried first) or id.
     prompt_id_or_name: String,
     /// Keep invisible characters.
+    #[schemars(description = "With invisible characters.")]
     raw: Option<bool>,
 }
 

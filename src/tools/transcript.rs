@@ -7,7 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vademecum_kit::model::{ItemId, SourceName};
 
-use super::{Tool, ToolOutput, ToolRegistry, ToolResult, input::resolve_item_id};
+use super::{
+    Tool, ToolOutput, ToolRegistry, ToolResult,
+    input::resolve_item_id,
+    transcript_window::{RecordingTime, ReturnedWindow, TimeWindow},
+};
 use crate::actors::{self, CallError};
 use vademecum_mcp::RequestContext;
 
@@ -16,12 +20,24 @@ use vademecum_mcp::RequestContext;
 #[serde(deny_unknown_fields)]
 pub struct MediaTranscript {
     /// `id` or `uri`.
+    #[schemars(description = "Or `uri`.")]
     media_id: ItemId,
     /// Default text.
+    #[schemars(extend("description" = "", "default" = "text"))]
     format: Option<TranscriptFormat>,
     /// Default for json.
     include_timestamps: Option<bool>,
+    /// Start of the part to read, in milliseconds or as `h:mm:ss`.
+    #[schemars(description = "Milliseconds or h:mm:ss.")]
+    from: Option<RecordingTime>,
+    /// End of the part to read.
+    #[schemars(description = "Exclusive.")]
+    to: Option<RecordingTime>,
+    /// Middle of the part to read: a minute before to a minute after.
+    #[schemars(description = "A minute each way.")]
+    around: Option<RecordingTime>,
     /// Keep invisible characters.
+    #[schemars(description = "With invisible characters.")]
     raw: Option<bool>,
 }
 
@@ -46,6 +62,9 @@ pub struct TranscriptOutput {
     /// Text, or for json an object with `segments`.
     #[schemars(extend("type" = ["string", "object"]))]
     content: Value,
+    /// The part that was read, if not the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    window: Option<ReturnedWindow>,
 }
 
 /// A segment of speech; times are in seconds.
@@ -67,7 +86,12 @@ impl Tool for MediaTranscript {
         self.raw == Some(true)
     }
 
+    fn second_text(output: &Self::Output) -> Option<String> {
+        output.window.map(|window| window.remark())
+    }
+
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let window = TimeWindow::new(self.from, self.to, self.around)?;
         let (id, _) = resolve_item_id(SourceName::Media, self.media_id)?;
         let read = actors::ReadRequest {
             source: SourceName::Media,
@@ -77,22 +101,25 @@ impl Tool for MediaTranscript {
             page: None,
             preferences: call.defaults.preferences,
         };
-        let spoken = toolbox.read_item(call, call.scope.as_ref(), read).await?.content;
+        let mut spoken = toolbox.read_item(call, call.scope.as_ref(), read).await?.content;
+        let window = window.cut(&mut spoken)?;
         let format = self.format.unwrap_or_default();
-        let content = format_transcript(spoken, format, self.include_timestamps)?;
+        let content = format_transcript(spoken, format, self.include_timestamps, window.is_some())?;
         let text = match &content {
             Value::String(text) => toolbox.text(|| text.clone()),
             _ => None,
         };
-        Ok(ToolOutput { output: TranscriptOutput { content }, text, meta: None })
+        Ok(ToolOutput { output: TranscriptOutput { content, window }, text, meta: None })
     }
 }
 
-/// Formats a transcript. Fails if times are required but the transcript has none.
+/// Formats a transcript. Fails if times are required but the transcript has none; a part of one with
+/// times may be silent.
 fn format_transcript(
     mut spoken: Value,
     format: TranscriptFormat,
     timed: Option<bool>,
+    is_part: bool,
 ) -> Result<Value, CallError> {
     if format == TranscriptFormat::Json {
         if timed == Some(false) {
@@ -106,7 +133,7 @@ fn format_transcript(
         .unwrap_or_default();
     let wants_times = format != TranscriptFormat::Text || timed == Some(true);
     if segments.is_empty() {
-        if wants_times {
+        if wants_times && !is_part {
             let problem = "this transcript was stored without times; ask for format \"text\" \
                            without include_timestamps";
             return Err(CallError::Refused(problem.to_owned()));
@@ -224,7 +251,11 @@ mod tests {
     }
 
     fn formatted(format: TranscriptFormat, timed: Option<bool>) -> String {
-        format_transcript(sample_transcript(), format, timed).unwrap().as_str().unwrap().to_owned()
+        format_transcript(sample_transcript(), format, timed, false)
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     #[test]
@@ -245,7 +276,8 @@ mod tests {
             "[00:00:00.500] Ada: Hello.\n[01:01:01.000] Ada: A < B.\n"
         );
         let json =
-            format_transcript(sample_transcript(), TranscriptFormat::Json, Some(false)).unwrap();
+            format_transcript(sample_transcript(), TranscriptFormat::Json, Some(false), false)
+                .unwrap();
         assert_eq!(json["segments"][0], json!({ "speaker": "Ada", "text": "Hello." }));
     }
 
@@ -253,7 +285,7 @@ mod tests {
     fn transcript_without_times_rejects_timed_formats() {
         let plain = json!({ "text": "Just words.", "segments": [] });
         assert_eq!(
-            format_transcript(plain.clone(), TranscriptFormat::Text, None).unwrap(),
+            format_transcript(plain.clone(), TranscriptFormat::Text, None, false).unwrap(),
             "Just words."
         );
         for (format, timed) in [
@@ -262,7 +294,7 @@ mod tests {
             (TranscriptFormat::Text, Some(true)),
         ] {
             assert!(matches!(
-                format_transcript(plain.clone(), format, timed),
+                format_transcript(plain.clone(), format, timed, false),
                 Err(CallError::Refused(_))
             ));
         }

@@ -294,6 +294,9 @@ impl ToolCatalog {
             if let Some(output) = tool.get_mut("outputSchema") {
                 brief.compact_output(output);
             }
+            if let Toolset::Knowledge | Toolset::DeepResearch = entry.toolset {
+                brief.compact_listed_by_default(&mut tool);
+            }
             if listing.name_style != NameStyle::Dotted {
                 self.rename_in_descriptions(&mut tool, listing.name_style);
             }

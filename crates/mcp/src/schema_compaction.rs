@@ -14,6 +14,10 @@ pub(crate) struct SchemaCompactor {
     descriptions: HashSet<(String, String)>,
     /// Output schemas.
     outputs: HashSet<String>,
+    /// Bounds of arguments: name, keyword and value.
+    bounds: HashSet<(String, &'static str, String)>,
+    /// Default values of arguments, by name; `None` if tools have different ones.
+    defaults: HashMap<String, Option<Value>>,
 }
 
 impl SchemaCompactor {
@@ -24,8 +28,11 @@ impl SchemaCompactor {
             if argument.get("properties").is_some() {
                 let known = (name.clone(), argument.to_string());
                 if let Some(other) = self.objects.get(&known) {
-                    *argument =
-                        json!({ "type": "object", "description": format!("As in {other}.") });
+                    let words = format!("As in {other}.");
+                    *argument = json!({ "type": "object" });
+                    if self.descriptions.insert((name.clone(), words.clone())) {
+                        argument["description"] = words.into();
+                    }
                     continue;
                 }
                 self.objects.insert(known, tool.to_owned());
@@ -50,6 +57,17 @@ impl SchemaCompactor {
         }
     }
 
+    /// Compacts the schemas of a tool that every client lists further: removes the types of all
+    /// result fields, which every answer shows, and bounds and defaults that the list already contains.
+    pub(crate) fn compact_listed_by_default(&mut self, tool: &mut Value) {
+        let arguments = tool.pointer_mut("/inputSchema/properties").and_then(Value::as_object_mut);
+        for (name, argument) in arguments.into_iter().flatten() {
+            self.deduplicate_bounds(name, argument);
+        }
+        let fields = tool.pointer_mut("/outputSchema/properties").and_then(Value::as_object_mut);
+        fields.into_iter().flatten().for_each(|(_, field)| *field = json!({}));
+    }
+
     /// Removes descriptions that the list already contains, and the properties of nested objects.
     fn deduplicate_descriptions(&mut self, name: &str, argument: &mut Value) {
         let Value::Object(fields) = argument else { return };
@@ -64,6 +82,24 @@ impl SchemaCompactor {
                 fields.remove("properties");
             }
             self.deduplicate_descriptions(name, field);
+        }
+    }
+
+    /// Removes bounds that an argument of the same name in the list already has, and a default value
+    /// that all of them have.
+    fn deduplicate_bounds(&mut self, name: &str, argument: &mut Value) {
+        let Value::Object(fields) = argument else { return };
+        for keyword in ["minimum", "maximum"] {
+            let bound = fields.get(keyword).map(|it| (name.to_owned(), keyword, it.to_string()));
+            if bound.is_some_and(|bound| !self.bounds.insert(bound)) {
+                fields.remove(keyword);
+            }
+        }
+        let default = fields.get("default").cloned();
+        match self.defaults.get_mut(name) {
+            None => drop(self.defaults.insert(name.to_owned(), default)),
+            Some(known) if *known == default => drop(fields.remove("default")),
+            Some(known) => *known = None,
         }
     }
 }
@@ -115,6 +151,26 @@ mod tests {
                 "b": { "type": "object", "description": "As in one." },
             })
         );
+    }
+
+    #[test]
+    fn tools_listed_by_default_have_bounds_once() {
+        let (mut brief, mut compacted) = (SchemaCompactor::default(), Vec::new());
+        for default in [10, 10, 20, 10] {
+            let limit = json!({ "type": "integer", "minimum": 1, "default": default });
+            let mut tool = json!({
+                "inputSchema": { "properties": { "limit": limit } },
+                "outputSchema": { "properties": { "a": { "type": "integer" } } },
+            });
+            brief.compact_listed_by_default(&mut tool);
+            assert_eq!(tool["outputSchema"]["properties"], json!({ "a": {} }));
+            compacted.push(tool["inputSchema"]["properties"]["limit"].take());
+        }
+        let same = json!({ "type": "integer" });
+        assert_eq!(compacted[0], json!({ "type": "integer", "minimum": 1, "default": 10 }));
+        assert_eq!(compacted[1], same);
+        assert_eq!(compacted[2], json!({ "type": "integer", "default": 20 }));
+        assert_eq!(compacted[3], json!({ "type": "integer", "default": 10 }));
     }
 
     #[test]
