@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 
 use super::{
     audit, backup, bundle, check, collection, common::CommonOptions, connect, demo, eval, explain,
-    export, get, import, key, log, mcp, output, profile, query, restore, schema, search, serve,
-    sources, tool, undo, user,
+    export, get, import, key, list, log, mcp, output, profile, query, restore, schema, search,
+    serve, sources, tool, undo, user,
 };
 use vademecum_core::{
     config::{Settings, child_program, time_zone},
@@ -76,6 +76,8 @@ enum Command {
     Restore(restore::Restore),
     /// Search the library
     Search(search::Search),
+    /// List items, newest first
+    List(list::List),
     /// Print an item of the library
     Get(get::Get),
     /// List the changes of the library
@@ -137,6 +139,7 @@ pub fn main() -> ExitCode {
             Command::Backup(command) => command.run(&line.common),
             Command::Restore(command) => command.run(&line.common),
             Command::Search(command) => command.run(&line.common).await,
+            Command::List(command) => command.run(&line.common).await,
             Command::Get(command) => command.run(&line.common).await,
             Command::Log(command) => command.run(&line.common).await,
             Command::Undo(command) => command.run(&line.common).await,

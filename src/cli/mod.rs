@@ -16,6 +16,7 @@ mod export;
 mod get;
 mod import;
 mod key;
+mod list;
 mod log;
 mod mcp;
 mod output;

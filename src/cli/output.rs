@@ -51,6 +51,12 @@ pub(super) fn print_exact(text: &str) {
     }
 }
 
+/// Returns the width of the terminal to which standard output is connected, in columns.
+pub(super) fn terminal_width() -> Option<usize> {
+    let size = console::Term::stdout().size_checked()?;
+    io::stdout().is_terminal().then_some(usize::from(size.1))
+}
+
 /// Escapes harmful characters of JSON, which occur only inside strings.
 fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());

@@ -92,6 +92,11 @@ pub(super) fn print_results(found: &Value) {
     if found["_meta"]["phrase_not_found"] == true {
         print_line(PHRASE_NOT_FOUND);
     }
+    print_failed_sources(found);
+}
+
+/// Prints the sources that gave no answer.
+pub(super) fn print_failed_sources(found: &Value) {
     let failed = found["_meta"]["failed_sources"].as_array();
     for source in failed.into_iter().flatten() {
         print_line(&format!(
@@ -103,10 +108,11 @@ pub(super) fn print_results(found: &Value) {
 }
 
 /// Joins the lines of a text, so that a title cannot imitate a further result.
-fn single_line(text: &str) -> String {
+pub(super) fn single_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn str_or_empty(value: &Value) -> &str {
+/// Returns a text, or an empty one for any other value.
+pub(super) fn str_or_empty(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

@@ -1,0 +1,139 @@
+//! `vademecum list`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::{Map, Value, json};
+
+use super::{
+    common::CommonOptions,
+    get::call_tool,
+    output::{print_json, print_line, terminal_width},
+    search::{print_failed_sources, single_line, str_or_empty},
+};
+use crate::services::text::sanitize;
+
+/// Minimum width of a line, in terminal columns.
+const MIN_WIDTH: usize = 20;
+
+/// List items of the library, newest first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  vademecum list --source notes --after 2026-01-01
+  vademecum list --tag recipes --folder Kitchen/Bread --order title
+  vademecum list --facet folders --facet tags")]
+pub(super) struct List {
+    /// List this source only; may be repeated
+    #[arg(long, value_name = "SOURCE")]
+    source: Vec<String>,
+    /// List items with this tag only; may be repeated for items with any of them
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// List notes in this folder or below it only
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<String>,
+    /// List media of this type only; may be repeated
+    #[arg(long = "type", value_name = "TYPE")]
+    media_type: Vec<String>,
+    /// List items changed then or later only
+    #[arg(long, value_name = "DATE")]
+    after: Option<String>,
+    /// List items changed before that only
+    #[arg(long, value_name = "DATE")]
+    before: Option<String>,
+    /// Order of the items
+    #[arg(long, value_parser = ["modified", "created", "title"], default_value = "modified")]
+    order: String,
+    /// Maximum number of items, 0 to 100 [default: 20, or 0 with --facet]
+    #[arg(long)]
+    limit: Option<usize>,
+    /// Number of items to skip
+    #[arg(long, default_value_t = 0)]
+    offset: usize,
+    /// Count the items of each value of this property; may be repeated
+    #[arg(
+        long,
+        value_name = "PROPERTY",
+        value_parser = ["tags", "folders", "types", "months", "sources"]
+    )]
+    facet: Vec<String>,
+    /// Print the answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl List {
+    pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let page = call_tool(&common.create_app()?, "knowledge.list", &self.arguments()).await?;
+        if self.json {
+            print_json(&page)?;
+        } else {
+            print_page(&page, terminal_width());
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Returns the arguments of the tool, without those that are not given.
+    fn arguments(&self) -> Value {
+        let default_limit = if self.facet.is_empty() { 20 } else { 0 };
+        let lists = [
+            ("sources", &self.source),
+            ("tags", &self.tag),
+            ("media_types", &self.media_type),
+            ("facets", &self.facet),
+        ];
+        let texts = [("folder", &self.folder), ("after", &self.after), ("before", &self.before)];
+        let mut arguments = Map::new();
+        for (name, values) in lists.into_iter().filter(|(_, values)| !values.is_empty()) {
+            arguments.insert(name.to_owned(), json!(values));
+        }
+        for (name, value) in texts {
+            arguments.extend(value.as_ref().map(|value| (name.to_owned(), json!(value))));
+        }
+        arguments.insert("order_by".to_owned(), json!(self.order));
+        arguments.insert("limit".to_owned(), json!(self.limit.unwrap_or(default_limit)));
+        arguments.insert("offset".to_owned(), json!(self.offset));
+        Value::Object(arguments)
+    }
+}
+
+/// Prints the items, one a line with its date, title, folder and tags, and its URI below; then the
+/// facets and the number of items. Lines except URIs are cut to `width`, if there is one.
+fn print_page(page: &Value, width: Option<usize>) {
+    let cut = |line: &str| match width {
+        Some(width) => {
+            print_line(&console::truncate_str(&sanitize(line), width.max(MIN_WIDTH), "…"));
+        }
+        None => print_line(line),
+    };
+    let results = page["results"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for item in results {
+        let date: String = str_or_empty(&item["last_modified"]).chars().take(10).collect();
+        let title = single_line(item["title"].as_str().unwrap_or("(no title)"));
+        let tags = item["tags"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let folder = item["folder"].as_str().map(|folder| format!("  in {}", single_line(folder)));
+        let tags: Vec<String> = tags.map(|tag| format!("  #{}", single_line(tag))).collect();
+        cut(&format!("{date}  {title}{}{}", folder.unwrap_or_default(), tags.concat()));
+        print_line(&format!("            {}", str_or_empty(&item["uri"])));
+    }
+    for (facet, counts) in page["facets"].as_object().into_iter().flatten() {
+        print_line(&format!("{facet}:"));
+        for value in counts["values"].as_array().into_iter().flatten() {
+            let count = value["count"].as_u64().unwrap_or_default();
+            cut(&format!("{count:>8}  {}", single_line(str_or_empty(&value["value"]))));
+        }
+        if let Some(omitted) = counts["omitted"].as_u64() {
+            print_line(&format!("          and {omitted} more"));
+        }
+    }
+    let total = page["total"].as_u64().unwrap_or_default();
+    match (results.len(), page["next_offset"].as_u64()) {
+        (0, _) if total == 0 => print_line("Nothing matches."),
+        (shown, Some(next)) => {
+            print_line(&format!("{shown} of {total}; continue with --offset {next}"));
+        }
+        (shown, None) => print_line(&format!("{shown} of {total}")),
+    }
+    print_failed_sources(page);
+}
