@@ -89,6 +89,19 @@ fn browsing_requests() -> Vec<(&'static str, Value)> {
         let newest = json!({ "query": query, "order_by": "recent", "highlight": true });
         requests.push(call("knowledge.search", newest));
     }
+    let facets = json!(["tags", "folders", "types", "months", "sources"]);
+    for list in [
+        json!({ "limit": 100, "order_by": "title", "facets": facets }),
+        json!({ "limit": 2, "offset": 1, "sources": ["notes", "media"] }),
+        json!({ "tags": ["private", "work"], "facets": facets }),
+        json!({ "folder": "diary" }),
+    ] {
+        requests.push(call("knowledge.list", list));
+    }
+    for title in ["Rye", SECRET, NEARLY_SECRET] {
+        requests.push(call("notes.get", json!({ "title": title })));
+        requests.push(call("knowledge.get", json!({ "path": format!("diary/{title} 1.md") })));
+    }
     for source in ["notes", "media", "prompts"] {
         let template = format!("{source}://{{id}}");
         // The identifiers of notes are random.
@@ -131,6 +144,11 @@ fn answer(client: &impl McpClient, method: &str, params: &Value) -> Value {
     if let Some(values) = result.pointer_mut("/completion/values") {
         // The identifiers of notes are random.
         *values = json!(values.as_array().unwrap().len());
+    }
+    if answer["result"]["isError"] == true {
+        let text = &mut answer["result"]["content"][0]["text"];
+        let words = text.as_str().unwrap().split(' ').filter(|word| !word.contains("://"));
+        *text = json!(words.collect::<Vec<_>>().join(" "));
     }
     blank_identity(&mut answer);
     answer

@@ -25,7 +25,7 @@ fn disabled_tool_is_unlisted_and_refused() {
         library.serve_with_settings("[tools]\ndisabled = [\"media.transcript\", \"chats_get\"]");
     let client = server.client();
     let listed = tool_names(&client);
-    assert_eq!(listed.len(), 14);
+    assert_eq!(listed.len(), 15);
     for tool in ["media.transcript", "media_transcript", "chats.get", "chats_get"] {
         assert!(!listed.contains(&tool.to_owned()), "{listed:?}");
         let message = refusal_message(&client, tool);
@@ -58,7 +58,7 @@ fn descriptions_move_from_disabled_tool_to_next() {
     let tools = listed["tools"].as_array().unwrap();
     let get = tools.iter().find(|tool| tool["name"] == "notes.get").unwrap();
     let options = &get["inputSchema"]["properties"]["retrieval"]["properties"];
-    assert!(options["max_tokens"]["description"].is_string(), "{get}");
+    assert!(options["sibling_window"]["description"].is_string(), "{get}");
     assert!(!listed.to_string().contains("As in knowledge"), "{listed}");
 }
 
