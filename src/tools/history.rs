@@ -9,6 +9,7 @@ use super::{
     input::{Limit, Offset, split_uri},
 };
 use crate::actors::CallError;
+use vademecum_core::auth::Right;
 use vademecum_mcp::RequestContext;
 
 /// Lists the changes of an item.
@@ -29,6 +30,8 @@ impl Tool for KnowledgeHistory {
     const TITLE: &'static str = "List changes of an item";
     const DESCRIPTION: &'static str = "List the versions of an item, newest first: when which client \
         changed what.";
+    // It serves those who write; others have no use for its place in the list of tools.
+    const RIGHT: Right = Right::Write;
     type Output = ItemHistory;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {

@@ -10,8 +10,15 @@ use crate::support::{
 /// Settings that enable the write tools.
 pub(crate) const WRITE_ENABLED: &str = "[tools]\nwrite = true";
 
-const WRITE_TOOLS: [&str; 6] =
-    ["notes.create", "notes.append", "notes.update", "notes.delete", "media.add", "knowledge.tag"];
+const WRITE_TOOLS: [&str; 7] = [
+    "notes.create",
+    "notes.append",
+    "notes.update",
+    "notes.delete",
+    "media.add",
+    "knowledge.tag",
+    "knowledge.restore",
+];
 
 fn writable_pipe(library: &Library) -> StdioClient {
     let settings = library.write_file("writing.toml", WRITE_ENABLED);
@@ -41,7 +48,7 @@ pub(crate) fn search_uris(caller: &impl McpClient, query: &str) -> Vec<String> {
 }
 
 /// Returns one call per write tool, in order of execution. The note must have version 1.
-fn write_calls(note: &Value) -> [(&'static str, Value); 6] {
+fn write_calls(note: &Value) -> [(&'static str, Value); 7] {
     [
         ("notes.create", json!({ "title": "Quay", "content": "Bollards." })),
         ("notes.append", json!({ "note_id": note["id"], "content": "Cleats." })),
@@ -49,6 +56,7 @@ fn write_calls(note: &Value) -> [(&'static str, Value); 6] {
         ("media.add", json!({ "title": "Tides", "content": "Ebb.", "tags": ["sea"] })),
         ("knowledge.tag", json!({ "uri": note["uri"], "add": ["harbour"] })),
         ("notes.delete", json!({ "note_id": note["id"], "version": 4 })),
+        ("knowledge.restore", json!({ "uri": note["uri"], "version": 3 })),
     ]
 }
 
@@ -167,6 +175,7 @@ fn write_tools_listed_last_with_annotations() {
             ("notes.delete", [true, true]),
             ("media.add", [false, true]),
             ("knowledge.tag", [true, true]),
+            ("knowledge.restore", [true, true]),
         ]
     );
 }

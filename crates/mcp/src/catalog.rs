@@ -319,9 +319,8 @@ impl ToolCatalog {
         let right = match entry.right {
             // Admin tools do not modify the library, so `write` does not apply to them.
             Right::Admin => listing.include_admin,
-            Right::Read | Right::Write => {
-                entry.effect == ToolEffect::Reads || listing.include_write
-            }
+            Right::Write => listing.include_write,
+            Right::Read => entry.effect == ToolEffect::Reads || listing.include_write,
         };
         let in_scope = listing
             .access

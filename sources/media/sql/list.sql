@@ -1,6 +1,11 @@
 -- All documents that have one of :types and one of :tags and were modified from :after to before
--- :before. The index `media_listed` has all columns, so no text is read.
-SELECT id AS key, id, title, ingestion_date AS created_at, last_modified, '' AS folders, type
+-- :before. The index `media_listed` and the dates have all columns, so no text is read.
+SELECT
+    id AS key, id, title,
+    COALESCE(
+        (SELECT created_at FROM DocumentDates WHERE media_id = Media.id), ingestion_date
+    ) AS created_at,
+    last_modified, '' AS folders, type
 FROM Media
 WHERE deleted = 0 AND is_trash = 0
   AND last_modified >= COALESCE(:after, '')
