@@ -58,8 +58,8 @@ fn set_dates(library: &Library) {
     }
 }
 
-fn list(client: &HttpClient<'_>, arguments: Value) -> Value {
-    client.call_tool("knowledge.list", &arguments)
+fn list(client: &HttpClient<'_>, arguments: &Value) -> Value {
+    client.call_tool("knowledge.list", arguments)
 }
 
 fn titles(page: &Value) -> Vec<&str> {
@@ -71,7 +71,7 @@ fn titles(page: &Value) -> Vec<&str> {
 fn list_is_ordered_by_date_or_title() {
     let server = vault().serve();
     let client = server.client();
-    let all = list(&client, json!({ "limit": 100 }));
+    let all = list(&client, &json!({ "limit": 100 }));
     assert_eq!(all["total"], 10);
     assert_eq!(titles(&all)[..5], ["Cellar", "Roof", "Budget", "Inbox", "Bread"]);
     let sources: Vec<&str> = all["results"].as_array().unwrap()[5..]
@@ -79,9 +79,9 @@ fn list_is_ordered_by_date_or_title() {
         .map(|it| it["source"].as_str().unwrap())
         .collect();
     assert_eq!(sources, SOURCES, "ties are in the order of the sources");
-    let by_title = list(&client, json!({ "order_by": "title", "sources": ["notes", "media"] }));
+    let by_title = list(&client, &json!({ "order_by": "title", "sources": ["notes", "media"] }));
     assert_eq!(titles(&by_title), ["Attic", "Attic", "Bread", "Budget", "Cellar", "Inbox", "Roof"]);
-    let created = list(&client, json!({ "order_by": "created", "sources": ["notes"] }));
+    let created = list(&client, &json!({ "order_by": "created", "sources": ["notes"] }));
     assert_eq!(titles(&created)[0], "Attic", "created by the import, the others in 2019");
 }
 
@@ -92,13 +92,13 @@ fn pages_have_exact_total_and_every_item_once() {
     for order in ["modified", "created", "title"] {
         let (mut offset, mut uris) = (json!(0), Vec::new());
         while !offset.is_null() {
-            let page = list(&client, json!({ "limit": 3, "offset": offset, "order_by": order }));
+            let page = list(&client, &json!({ "limit": 3, "offset": offset, "order_by": order }));
             assert_eq!(page["total"], 10, "{order}");
             let results = page["results"].as_array().unwrap();
             uris.extend(results.iter().map(|entry| entry["uri"].as_str().unwrap().to_owned()));
             offset = page["next_offset"].clone();
         }
-        let all = list(&client, json!({ "limit": 100, "order_by": order }));
+        let all = list(&client, &json!({ "limit": 100, "order_by": order }));
         let all: Vec<&str> = all["results"]
             .as_array()
             .unwrap()
@@ -107,13 +107,13 @@ fn pages_have_exact_total_and_every_item_once() {
             .collect();
         assert_eq!(uris, all, "{order}");
     }
-    assert_eq!(titles(&list(&client, json!({ "offset": 50 }))), Vec::<&str>::new());
+    assert_eq!(titles(&list(&client, &json!({ "offset": 50 }))), Vec::<&str>::new());
 }
 
 #[test]
 fn entry_has_title_folder_tags_and_beginning() {
     let server = vault().serve();
-    let page = list(&server.client(), json!({ "sources": ["notes"], "limit": 2 }));
+    let page = list(&server.client(), &json!({ "sources": ["notes"], "limit": 2 }));
     let roof = &page["results"][1];
     assert_eq!(
         (&roof["title"], &roof["folder"], &roof["source"]),
@@ -139,7 +139,7 @@ fn filters_select_dates_tags_folders_and_types() {
     let server = vault().serve();
     let client = server.client();
     let found = |arguments: Value| {
-        let page = list(&client, arguments);
+        let page = list(&client, &arguments);
         let mut titles: Vec<String> = titles(&page).into_iter().map(str::to_owned).collect();
         titles.sort_unstable();
         assert_eq!(page["total"], titles.len(), "{page}");
@@ -168,13 +168,13 @@ fn media_conversations_and_prompts_are_filtered_by_tag() {
     let server = library.serve_with_settings(WRITE_ENABLED);
     let client = server.client();
     for source in SOURCES.into_iter().filter(|source| *source != "chats") {
-        let uri = list(&client, json!({ "sources": [source] }))["results"][0]["uri"].clone();
+        let uri = list(&client, &json!({ "sources": [source] }))["results"][0]["uri"].clone();
         client.call_tool("knowledge.tag", &json!({ "uri": uri, "add": ["Sewing"] }));
-        let tagged = list(&client, json!({ "sources": [source], "tags": ["sewing"] }));
+        let tagged = list(&client, &json!({ "sources": [source], "tags": ["sewing"] }));
         assert_eq!(tagged["total"], 1, "{source}");
-        assert_eq!(list(&client, json!({ "sources": [source], "tags": ["x"] }))["total"], 0);
+        assert_eq!(list(&client, &json!({ "sources": [source], "tags": ["x"] }))["total"], 0);
     }
-    let counted = list(&client, json!({ "facets": "tags", "tags": ["sewing"] }));
+    let counted = list(&client, &json!({ "facets": "tags", "tags": ["sewing"] }));
     assert_eq!(counted["facets"]["tags"]["values"][0], json!({ "value": "Sewing", "count": 4 }));
 }
 
@@ -183,7 +183,7 @@ fn facets_count_over_all_that_match() {
     let server = vault().serve();
     let client = server.client();
     let facets = |arguments: Value| {
-        let page = list(&client, arguments);
+        let page = list(&client, &arguments);
         assert_eq!(page["results"], json!([]), "without a limit, only the facets");
         let values = |facet: &str| {
             let values = page["facets"][facet]["values"].as_array().unwrap().iter();
@@ -206,7 +206,7 @@ fn facets_count_over_all_that_match() {
         (vec!["house 2".to_owned(), "work 1".to_owned()], vec!["2026-03 2".to_owned()])
     );
     assert_eq!(folders, ["Projects 2", "Projects/House 2"]);
-    let both = list(&client, json!({ "facets": ["folders"], "limit": 2 }));
+    let both = list(&client, &json!({ "facets": ["folders"], "limit": 2 }));
     assert_eq!((titles(&both).len(), both["facets"].as_object().unwrap().len()), (2, 1));
     let text = client.call_tool_text("knowledge.list", &json!({ "facets": ["folders"] }));
     assert!(text.starts_with("folders: Projects (3), Projects/House (2), Kitchen (1)\n"), "{text}");
@@ -237,7 +237,7 @@ fn default_answers_stay_within_size_limit() {
         json!({ "facets": ["tags"] }),
         json!({ "facets": ["tags", "folders", "types", "months", "sources"] }),
     ] {
-        let page = list(&client, arguments.clone());
+        let page = list(&client, &arguments);
         let (json, text) = (page.to_string(), client.call_tool_text("knowledge.list", &arguments));
         assert!(json.len() <= MAX_DEFAULT_BYTES, "{} bytes: {json}", json.len());
         assert!(text.len() <= MAX_DEFAULT_BYTES, "{} bytes: {text}", text.len());
@@ -251,7 +251,7 @@ fn default_answers_stay_within_size_limit() {
             assert_eq!(tags["omitted"], 1_800 - listed, "{page}");
         }
     }
-    assert_eq!(titles(&list(&client, json!({ "limit": 50 }))).len(), 50);
+    assert_eq!(titles(&list(&client, &json!({ "limit": 50 }))).len(), 50);
 }
 
 #[test]
@@ -281,11 +281,11 @@ fn deleted_and_foreign_items_are_not_listed() {
     library.import_for_user("eve", "notes", "secret.md", "# Secret\nHers.");
     let server = library.serve_with_settings(WRITE_ENABLED);
     let client = server.client();
-    let page = list(&client, json!({ "folder": "House" }));
+    let page = list(&client, &json!({ "folder": "House" }));
     let note = &page["results"][0];
     let version = client.get_item("notes", &note["uri"], &json!({}))["meta"]["version"].clone();
     client.call_tool("notes.delete", &json!({ "note_id": note["uri"], "version": version }));
-    let page = list(&client, json!({ "limit": 100, "facets": ["tags", "folders"] }));
+    let page = list(&client, &json!({ "limit": 100, "facets": ["tags", "folders"] }));
     assert_eq!(page["total"], 9);
     assert!(!page.to_string().contains("Secret"), "{page}");
     let folders = page["facets"]["folders"]["values"].as_array().unwrap();
@@ -325,7 +325,7 @@ fn command_prints_items_facets_and_json() {
     let server = library.serve();
     let same = json!({ "sources": ["notes"], "limit": 3, "order_by": "modified" });
     let printed = library.run(&["list", "--source", "notes", "--limit", "3", "--json"]);
-    assert_eq!(printed.parse_json(), list(&server.client(), same));
+    assert_eq!(printed.parse_json(), list(&server.client(), &same));
     let wrong = library.run(&["list", "--source", "recipes"]);
     assert!(wrong.code == 1 && wrong.stderr.contains("unknown source"), "{wrong:?}");
 }
