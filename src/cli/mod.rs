@@ -14,6 +14,7 @@ mod eval;
 mod explain;
 mod export;
 mod get;
+mod hit_format;
 mod import;
 mod key;
 mod list;

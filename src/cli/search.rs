@@ -10,7 +10,8 @@ use crate::tools::PHRASE_NOT_FOUND;
 use super::{
     common::CommonOptions,
     get::call_tool,
-    output::{print_json, print_line},
+    hit_format::HitFormat,
+    output::{print_exact, print_json, print_line},
 };
 
 /// Search the library
@@ -51,6 +52,7 @@ impl Search {
             "limit": self.limit,
             "offset": self.offset,
             "spelling": self.spelling,
+            "highlight": !self.json && HitFormat::detect().shows_matches(),
             "order_by": if self.recent { "recent" } else { "relevance" },
         });
         if !self.source.is_empty() {
@@ -75,11 +77,10 @@ pub(super) fn print_results(found: &Value) {
     if let Some(instead) = found["_meta"]["did_you_mean"].as_str() {
         print_line(&format!("Some words occur nowhere. Did you mean: {instead}?"));
     }
+    let format = HitFormat::detect();
     for hit in results {
-        let score = hit["score"].as_f64().unwrap_or_default();
-        let title = single_line(hit["title"].as_str().unwrap_or("(no title)"));
-        print_line(&format!("{score:.2}  {title}  [{}]", str_or_empty(&hit["uri"])));
-        print_line(&format!("      {}", single_line(str_or_empty(&hit["snippet"]))));
+        // The lines are sanitized; what is left are colours.
+        format.format_hit(hit).iter().for_each(|line| print_exact(line));
     }
     let total = found["total_estimated"].as_u64().unwrap_or_default();
     match (results.len(), found["next_offset"].as_u64()) {

@@ -431,8 +431,7 @@ fn denied_items_take_no_place_in_vector_search() {
     let server = library.serve_with_settings(&format!("{stub}{rule}"));
     let client = server.client();
     for mode in ["vector", "hybrid"] {
-        let query =
-            json!({ "query": format!("bread {SECRET} oven stone"), "mode": mode, "limit": 3 });
+        let query = json!({ "query": format!("bread and oven and stone {SECRET}"), "mode": mode, "limit": 3 });
         let found = client.call_tool("knowledge.search", &query);
         assert_eq!(found["results"].as_array().unwrap().len(), 3, "{mode}: a full page: {found}");
         assert!(!found["results"].to_string().contains(SECRET), "{mode}: {found}");

@@ -313,6 +313,20 @@ fn names_numbers_and_quoted_words_are_not_replaced() {
 }
 
 #[test]
+fn misspelled_german_noun_is_replaced() {
+    let notes = [("Hymne", "Die Sängerin singt die Nationalhymne vor dem Spiel.")];
+    let server = Library::with_notes(notes).serve();
+    let search =
+        |query: &str| server.client().call_tool("knowledge.search", &json!({ "query": query }));
+    for query in ["Wer sang die Ntaionalhymne?", "Wo ist die Sägnerin?"] {
+        let found = search(query);
+        assert!(found["_meta"]["searched_for"].is_string(), "{query}: {found}");
+        assert_eq!(found["results"][0]["title"], "Hymne", "{query}: {found}");
+    }
+    assert!(search("Wer sang die NATIOANLHYMNE?")["_meta"]["searched_for"].is_null());
+}
+
+#[test]
 fn quoted_phrase_must_occur_in_short_query() {
     let server = Library::with_notes([
         ("Bread", "Rye is not bread, and the oven is hot."),

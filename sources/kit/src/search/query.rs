@@ -13,7 +13,8 @@ use std::{
 };
 
 use vademecum_fts5::{
-    StopWords, WordKind, exact_token, for_each_word, is_any_stop_word, is_digit_space, is_emoji,
+    StopWords, WordKind, detect_language, exact_token, for_each_word, is_any_stop_word,
+    is_digit_space, is_emoji,
 };
 
 use super::{
@@ -56,10 +57,12 @@ impl FtsQuery {
         let parts =
             if is_prose(text) { split_plain_words(text).collect() } else { split_parts(text) };
         let is_question = is_question(&parts);
+        let has_noun_capitals = detect_language(text) == Some("de");
         for (number, QueryPart { kind, field, text }) in parts.into_iter().enumerate() {
             match (kind, field) {
                 (QueryPartKind::Words, None) => {
-                    query.replaceable.extend(replaceable_words(text, number == 0));
+                    let capitals = usize::from(number == 0 || has_noun_capitals);
+                    query.replaceable.extend(replaceable_words(text, capitals));
                     query.add_words(text, stop_words, &mut dropped);
                 }
                 (QueryPartKind::Quoted, None) if is_question => {
@@ -279,14 +282,14 @@ fn is_compound_name(text: &str) -> bool {
         || (inside.contains('.') && !inside.split('.').any(abbreviated))
 }
 
-/// Returns the words of a part that may be misspelled: neither words with digits, nor names in
-/// capitals (at the beginning of the text in capitals only), nor stop words of any language.
-fn replaceable_words(text: &str, is_first: bool) -> Vec<String> {
+/// Returns the words of a part that may be misspelled: neither words with digits, nor names, which
+/// have more than `capitals` capitals, nor stop words of any language. The first word of a text and
+/// German nouns have a capital without being names.
+fn replaceable_words(text: &str, capitals: usize) -> Vec<String> {
     let mut words = Vec::new();
     for_each_word(text, |word| {
         let written = text.get(word.range.clone()).unwrap_or_default();
-        let capitals = written.chars().filter(|letter| letter.is_uppercase()).count();
-        let is_name = capitals > usize::from(is_first);
+        let is_name = written.chars().filter(|letter| letter.is_uppercase()).count() > capitals;
         let has_digit = word.folded.contains(|letter: char| letter.is_numeric());
         let is_known = is_any_stop_word(word.accented.unwrap_or(word.folded));
         if word.kind == WordKind::Plain && !is_name && !has_digit && !is_known {
