@@ -157,8 +157,8 @@ mod tests {
             [
                 "1.00  Rye bread",
                 "      [notes://12345678901234567890]",
-                "      Knead the\u{fffd}[2J rye",
-                "      dough and let it rise"
+                "      Knead the\u{fffd}[2J rye dough",
+                "      and let it rise"
             ]
         );
         assert_eq!(lines[2].matches("\u{1b}[33m").count(), 1, "{lines:?}");

@@ -25,14 +25,18 @@ impl Sshd {
     /// Starts an `sshd` on a free port.
     pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
         // As root, `sshd` requires this folder for privilege separation.
         drop(fs::create_dir_all("/run/sshd"));
         generate_key(&folder.path().join("host"), "ed25519", "", &[]);
         fs::write(folder.path().join("authorized"), "").unwrap();
-        let process = spawn_sshd(&folder, port);
+        // Another process may take a free port before `sshd` does.
+        let started = (0..10).find_map(|_| {
+            let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            let port = free.local_addr().unwrap().port();
+            drop(free);
+            Some((port, spawn_sshd(&folder, port)?))
+        });
+        let (port, process) = started.unwrap();
         Self { folder, port, process }
     }
 
@@ -91,7 +95,7 @@ impl Sshd {
         for child in children.split_whitespace() {
             Command::new("kill").args(["-9", child]).status().unwrap();
         }
-        self.process = spawn_sshd(&self.folder, self.port);
+        self.process = spawn_sshd(&self.folder, self.port).unwrap();
     }
 
     /// Restarts the server with a different host key.
@@ -101,7 +105,7 @@ impl Sshd {
             fs::remove_file(self.file_path(name)).unwrap();
         }
         generate_key(&self.file_path("host"), "ed25519", "", &[]);
-        self.process = spawn_sshd(&self.folder, self.port);
+        self.process = spawn_sshd(&self.folder, self.port).unwrap();
     }
 
     /// Returns the settings `[profiles.<name>.ssh]` for a profile that connects with this key.
@@ -144,8 +148,8 @@ fn generate_key(path: &std::path::Path, kind: &str, passphrase: &str, more: &[&s
     assert!(made.success());
 }
 
-/// Starts `sshd` and returns when it listens.
-fn spawn_sshd(folder: &TempDir, port: u16) -> Child {
+/// Starts `sshd` and returns when it listens. Returns `None` if the port is taken.
+fn spawn_sshd(folder: &TempDir, port: u16) -> Option<Child> {
     let at = folder.path().display();
     let config = folder.path().join("sshd_config");
     let text = format!(
@@ -165,8 +169,12 @@ fn spawn_sshd(folder: &TempDir, port: u16) -> Child {
     let mut log = BufReader::new(process.stderr.take().unwrap());
     let mut line = String::new();
     log.read_line(&mut line).unwrap();
+    if line.contains("Address already in use") {
+        process.wait().unwrap();
+        return None;
+    }
     assert!(line.starts_with("Server listening"), "sshd did not start: {line}");
     // Reads the log continuously, so that `sshd` never blocks on a full pipe.
     thread::spawn(move || drop(log.read_to_end(&mut Vec::new())));
-    process
+    Some(process)
 }
