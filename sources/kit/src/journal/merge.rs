@@ -52,43 +52,67 @@ fn merge_values(base: &Value, ours: &Value, theirs: &Value) -> Option<Value> {
     }
 }
 
-/// Merges texts line by line. Lines that both sides added at the same place are kept, those of
-/// `theirs` first. `None` if both sides changed the same lines.
+/// Merges texts line by line. Lines that one side added before or after lines that the other side
+/// changed are kept, as are lines that both sides added at the same place, those of `theirs` first.
+/// `None` if both sides changed the same lines.
 fn merge_lines(base: &str, ours: &str, theirs: &str) -> Option<String> {
     // A last line without an end would differ from the same line before further ones.
     let end = |text: &str| [text, if text.ends_with('\n') { "" } else { "\n" }].concat();
     let mut options = MergeOptions::new();
     options.set_conflict_marker_length(MARKER_CHARS).set_conflict_style(ConflictStyle::Diff3);
-    let merged = options.merge(&end(base), &end(ours), &end(theirs));
-    let mut merged = merged.or_else(|text| keep_both_additions(&text).ok_or(())).ok()?;
+    let mut merged = match options.merge(&end(base), &end(ours), &end(theirs)) {
+        Ok(merged) => merged,
+        Err(marked) => resolve_additions(&marked)?,
+    };
     if !ours.ends_with('\n') && !theirs.ends_with('\n') {
         merged.pop();
     }
     Some(merged)
 }
 
-/// Resolves the conflicts in a merged text by keeping what both sides added. `None` if a conflict is
-/// not only about additions.
-fn keep_both_additions(merged: &str) -> Option<String> {
-    let marker = |sign: &str| sign.repeat(MARKER_CHARS);
-    let [start, base, middle, end] = ["<", "|", "=", ">"].map(marker);
-    let (mut text, mut ours, mut section) = (String::new(), String::new(), "");
-    for line in merged.split_inclusive('\n') {
-        let is = |marker: &String| line.starts_with(marker.as_str());
-        match section {
-            "" if is(&start) => section = "ours",
-            "ours" if is(&base) => section = "base",
-            "base" if is(&middle) => section = "theirs",
-            "theirs" if is(&end) => {
-                text.push_str(&std::mem::take(&mut ours));
-                section = "";
+/// Resolves the conflicts in a merged text in which one side only added lines. `None` if there are
+/// others.
+fn resolve_additions(marked: &str) -> Option<String> {
+    let markers = ["<", "|", "=", ">"].map(|sign| sign.repeat(MARKER_CHARS));
+    let mut text = String::new();
+    // The lines of one conflict: ours, base, theirs.
+    let mut sides: Option<(usize, [String; 3])> = None;
+    for line in marked.split_inclusive('\n') {
+        let marker = markers.iter().position(|marker| line.starts_with(marker.as_str()));
+        sides = match (marker, sides) {
+            (Some(0), None) => Some((0, Default::default())),
+            (Some(3), Some((_, sides))) => {
+                text.push_str(&merge_sides(&sides)?);
+                None
             }
-            "ours" => ours.push_str(line),
-            "base" => return None,
-            _ => text.push_str(line),
-        }
+            (Some(next), Some((_, sides))) => Some((next, sides)),
+            (_, Some((side, mut sides))) => {
+                sides.get_mut(side)?.push_str(line);
+                Some((side, sides))
+            }
+            (_, None) => {
+                text.push_str(line);
+                None
+            }
+        };
     }
     Some(text)
+}
+
+/// Merges the three versions of some lines if one side only added lines at their beginning or end.
+fn merge_sides([ours, base, theirs]: &[String; 3]) -> Option<String> {
+    let added = |side: &str| {
+        let before = side.strip_suffix(base.as_str()).filter(|added| !added.is_empty());
+        let after = side.strip_prefix(base.as_str()).filter(|added| !added.is_empty());
+        (before.map(str::to_owned), after.map(str::to_owned))
+    };
+    match (added(ours), added(theirs)) {
+        ((_, Some(after)), _) => Some([theirs.as_str(), &after].concat()),
+        ((Some(before), _), _) => Some([before.as_str(), theirs].concat()),
+        (_, (_, Some(after))) => Some([ours.as_str(), &after].concat()),
+        (_, (Some(before), _)) => Some([before.as_str(), ours].concat()),
+        _ => None,
+    }
 }
 
 /// Merges lists of texts: an entry that one side removed is removed, one that it added is added.
@@ -131,6 +155,9 @@ mod tests {
         assert_eq!(merge("a\n", "a\nours\n", "a\ntheirs").unwrap(), "a\ntheirs\nours\n");
         assert_eq!(merge("a\nb\nc\n", "a\nb\nc\nx\n", "b\nc\ny\n").unwrap(), "b\nc\ny\nx\n");
         assert_eq!(merge("a\nb\n", "a\nx\ny\n", "a\nz\n"), None);
+        assert_eq!(merge("a\nb", "a\nb\nours", "a\nB").unwrap(), "a\nB\nours");
+        assert_eq!(merge("a\nb", "a\nB", "a\nb\ntheirs").unwrap(), "a\nB\ntheirs");
+        assert_eq!(merge("a\nb", "first\na\nb", "A\nb").unwrap(), "first\nA\nb");
     }
 
     #[test]
