@@ -27,10 +27,15 @@ pub fn begin_work(since: Instant) {
 }
 
 /// Yields the thread if the yield interval has passed. Long-running work calls this regularly.
+///
+/// A thread that waited runs for at least as long before it yields again. Otherwise a busy machine,
+/// on which each yield lasts for milliseconds, would leave it a hundredth of a core.
 pub fn cooperative_yield() {
     if NEXT.get().is_none_or(|next| next <= Instant::now()) {
+        let begun = Instant::now();
         thread::yield_now();
-        NEXT.set(Some(Instant::now() + YIELD_INTERVAL));
+        let now = Instant::now();
+        NEXT.set(Some(now + YIELD_INTERVAL.max(now.duration_since(begun))));
     }
 }
 
