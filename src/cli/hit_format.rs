@@ -26,9 +26,7 @@ impl HitFormat {
     /// Returns the format for standard output. The variable `NO_COLOR` disables colours.
     pub(super) fn detect() -> Self {
         let width = terminal_width();
-        let is_disabled = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let has_colours = width.is_some() && !is_disabled && console::colors_enabled();
-        Self { width, has_colours }
+        Self { width, has_colours: width.is_some() && console::colors_enabled() }
     }
 
     /// Returns whether matching words are shown, for which hits must have `highlights`.
