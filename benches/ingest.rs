@@ -31,10 +31,11 @@ const SIZES: [(usize, usize); 2] = [(2_000, 22_000_000), (5_000, 40_000_000)];
 const ROWS_PER_TRANSACTION: usize = 500;
 
 fn main() -> ExitCode {
-    // The first argument selects the side of a child process; `import` is the command of the
-    // program itself.
+    // The first argument selects the side of a child process; `import` and `reader`, a child of it,
+    // are commands of the program itself.
     let done = match env::args().nth(1).as_deref() {
         Some("import") => run_import(),
+        Some("reader") => Ok(vademecum::cli::main()),
         Some("plain") => run_plain(),
         _ => compare().map(|()| ExitCode::SUCCESS),
     };
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
 /// The cost of a process.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct ProcessCost {
-    /// CPU time of all threads, in seconds.
+    /// CPU time of all threads and of child processes, in seconds.
     cpu_s: f64,
     /// Wall-clock time, in seconds.
     elapsed_s: f64,
@@ -159,10 +160,10 @@ fn report_cost(begun: Instant) -> Result<()> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split(' ').collect();
     let ticks = |place: usize| -> Result<f64> { Ok(fields.get(place).context("ticks")?.parse()?) };
-    // Fields 14 and 15 of the line, utime and stime. Splitting starts after field 2, the name in
-    // parentheses.
-    let cpu_s = (ticks(12)? + ticks(13)?)
-        / f64::from(u32::try_from(rustix::param::clock_ticks_per_second())?);
+    // Fields 14 to 17 of the line: utime and stime of the process and of its ended children.
+    // Splitting starts after field 2, the name in parentheses.
+    let total = (12..=15).map(ticks).sum::<Result<f64>>()?;
+    let cpu_s = total / f64::from(u32::try_from(rustix::param::clock_ticks_per_second())?);
     let status = fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no peak")?;
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse()?;
