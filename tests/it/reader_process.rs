@@ -103,10 +103,19 @@ fn crashing_file_costs_only_itself() {
     assert_eq!(done.code, 0, "{done:?}");
     let summary = done.parse_json();
     let skipped = reasons(&summary["skipped"]);
-    for name in hostile.iter().filter(|name| name.contains("nested.pdf")) {
-        let reason = skipped.iter().find(|(path, _)| path.ends_with(name));
-        assert!(reason.unwrap().1.starts_with("crashed the reader"), "{skipped:?}");
-    }
+    let nested: Vec<&str> = hostile
+        .iter()
+        .filter(|name| name.contains("nested.pdf"))
+        .map(|name| {
+            let reason = skipped.iter().find(|(path, _)| path.ends_with(name));
+            reason.unwrap().1.as_str()
+        })
+        .collect();
+    // On a busy machine, a file may reach its time limit before it crashes the reader.
+    let is_expected =
+        |it: &&str| ["crashed the reader", "took longer"].iter().any(|one| it.starts_with(one));
+    assert!(nested.iter().all(is_expected), "{skipped:?}");
+    assert!(nested.iter().any(|reason| reason.starts_with("crashed")), "{skipped:?}");
     assert!(skipped.iter().all(|(path, _)| hostile.iter().any(|name| path.ends_with(name))));
     assert_eq!(summary["sources"]["notes"]["new"], GOOD_FILES, "{summary}");
 }
