@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use vademecum_benches::{Options, Report, TextSource};
 
 fn main() -> ExitCode {
-    // The first argument of a child process is the command of the program itself.
-    if env::args().nth(1).as_deref() == Some("collection") {
+    // The first argument of a child process is a command of the program itself.
+    if matches!(env::args().nth(1).as_deref(), Some("collection" | "sqlite-reader")) {
         return vademecum::cli::main();
     }
     match measure() {
