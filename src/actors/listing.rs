@@ -101,7 +101,7 @@ async fn list_page(
     Ok(ListPage { hits, total, facets, failed })
 }
 
-/// Merges ordered lists by repeatedly taking the first head. Ties are in the order of the sources.
+/// Merges lists into one order and keeps the first `take` items. Ties are in the order of the sources.
 fn merge_items(listings: Vec<Listing>, order: ListOrder, take: usize) -> Vec<ListedItem> {
     let mut items: Vec<ListedItem> =
         listings.into_iter().flat_map(|listing| listing.items).collect();

@@ -79,7 +79,7 @@ pub(super) fn print_results(found: &Value) {
     }
     let format = HitFormat::detect();
     for hit in results {
-        // The lines are sanitized; what is left are colours.
+        // The lines are sanitized and have only colours as control characters.
         format.format_hit(hit).iter().for_each(|line| print_exact(line));
     }
     let total = found["total_estimated"].as_u64().unwrap_or_default();

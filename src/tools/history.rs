@@ -30,7 +30,7 @@ impl Tool for KnowledgeHistory {
     const TITLE: &'static str = "List changes of an item";
     const DESCRIPTION: &'static str = "List the versions of an item, newest first: when which client \
         changed what.";
-    // It serves those who write; others have no use for its place in the list of tools.
+    // Listed with the writing tools: the list of tools is short by default.
     const RIGHT: Right = Right::Write;
     type Output = ItemHistory;
 

@@ -2,7 +2,7 @@
 //! the library are merged.
 
 use super::{
-    merge_fields,
+    merge::merge_fields,
     record::{
         Snapshot, body_text, import_base, parse_body, put_import_base, record, replace_fields,
         unreadable,

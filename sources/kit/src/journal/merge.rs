@@ -11,7 +11,11 @@ const MARKER_CHARS: usize = 61;
 /// Merges two sets of changes to the same fields: those from `base` to `ours` and those from `base`
 /// to `theirs`. Lists of texts are merged as sets, texts line by line. Returns the names of the
 /// fields that both sides changed in different ways, if there are any.
-pub fn merge_fields(base: &Value, ours: &Value, theirs: &Value) -> Result<Value, Vec<String>> {
+pub(super) fn merge_fields(
+    base: &Value,
+    ours: &Value,
+    theirs: &Value,
+) -> Result<Value, Vec<String>> {
     let (mut merged, mut conflicts) = (Map::new(), Vec::new());
     let nothing = Map::new();
     let fields = |value| Value::as_object(value).unwrap_or(&nothing);

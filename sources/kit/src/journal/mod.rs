@@ -16,10 +16,9 @@ use rusqlite::{Row, types::ValueRef};
 
 pub use self::{
     import::{remove_origin, save_draft},
-    merge::merge_fields,
-    record::{apply_change, read_body},
+    record::apply_change,
     undo::{UndoOutcome, UndoneItem, undo_changes},
-    versions::{FieldChange, ItemChange, ItemHistory, list_changes, read_history, read_version},
+    versions::{FieldChange, ItemChange, ItemHistory, list_changes, read_history},
 };
 use crate::{
     model::{ChangeAction, ChangeAuthor, SourceName, Timestamp},

@@ -78,16 +78,6 @@ pub fn apply_change(
     Ok(changed)
 }
 
-/// Returns the fields of an item as the journal keeps them; `None` if it does not exist.
-pub fn read_body(
-    source: &dyn Source,
-    reader: &Reader<'_>,
-    item: &str,
-) -> Result<Option<DraftBody>, SourceError> {
-    let found = Snapshot::read(source, reader, item)?;
-    found.filter(|it| !it.text.is_empty()).map(|it| parse_body(&it.text)).transpose()
-}
-
 /// Replaces an item by an earlier version.
 fn restore_version(
     source: &dyn Source,

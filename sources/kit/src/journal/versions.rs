@@ -136,7 +136,7 @@ pub fn read_history(
 }
 
 /// Returns the fields of an earlier version of an item.
-pub fn read_version(
+pub(super) fn read_version(
     source: &dyn Source,
     reader: &Reader<'_>,
     item: &str,

@@ -1,5 +1,8 @@
 //! Kinds of databases: file names and migrations.
 
+/// The tables of the journal, the same in each database with items.
+const JOURNAL_SCHEMA: &str = include_str!("../../../../schemas/sqlite/shared/journal.sql");
+
 /// A database of a library, or of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Database {
@@ -60,7 +63,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/chacha/0008_fts_version_3.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0009_note_names.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0010_chat_passages.sql"),
-                include_str!("../../../../schemas/sqlite/chacha/0011_journal.sql"),
+                JOURNAL_SCHEMA,
                 include_str!("../../../../schemas/sqlite/chacha/0012_list_indexes.sql"),
             ],
             Self::Media => &[
@@ -70,7 +73,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/media/0004_fts_versions.sql"),
                 include_str!("../../../../schemas/sqlite/media/0005_fts_version_3.sql"),
                 include_str!("../../../../schemas/sqlite/media/0006_created_at.sql"),
-                include_str!("../../../../schemas/sqlite/media/0007_journal.sql"),
+                JOURNAL_SCHEMA,
                 include_str!("../../../../schemas/sqlite/media/0008_list_indexes.sql"),
             ],
             Self::Prompts => &[
@@ -79,7 +82,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/prompts/0003_changed.sql"),
                 include_str!("../../../../schemas/sqlite/prompts/0004_fts_versions.sql"),
                 include_str!("../../../../schemas/sqlite/prompts/0005_fts_version_3.sql"),
-                include_str!("../../../../schemas/sqlite/prompts/0006_journal.sql"),
+                JOURNAL_SCHEMA,
                 include_str!("../../../../schemas/sqlite/prompts/0007_list_indexes.sql"),
             ],
             Self::Imports => &[include_str!("../../../../schemas/sqlite/imports/0001_files.sql")],

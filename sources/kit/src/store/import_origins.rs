@@ -53,11 +53,7 @@ pub fn imported_item(
     source: SourceName,
     origin: &str,
 ) -> Result<Option<String>, StoreError> {
-    writer.query_first(
-        include_str!("sql/known.sql"),
-        named_params! { ":source": source.as_str(), ":origin": origin },
-        |row| row.get("item"),
-    )
+    Ok(find_origin(writer, source, origin)?.map(|known| known.item))
 }
 
 /// Changes the origin of items after a file was renamed.

@@ -1,3 +1,5 @@
+-- Migration 11 of chacha.db, 7 of media.db and 6 of prompts.db.
+
 -- The journal: one row for each change of an item since it was stored. `version` is that of the item
 -- after the change. `delta` leads from the text of that version, of `length` bytes with this
 -- fingerprint, to the text of the version before; NULL if texts are not kept.
