@@ -82,6 +82,9 @@ fn run_server(which: &str) -> Result<()> {
         let server_state = ServerState {
             service: canned_service(),
             authenticator: Arc::new(Authenticator::single(user.clone())),
+            oauth: None,
+            logins: None,
+            pages: None,
             auth: config::Auth::default(),
             server: config::Server::default(),
             max_concurrent_calls: NonZeroU32::MIN.saturating_add(15),

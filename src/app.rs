@@ -1,45 +1,46 @@
 //! Assembles the program from its settings: stores, actors, services and transports.
 
 mod custom_tools;
+mod libraries;
+mod limits;
 mod monitoring;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use tokio::task::JoinHandle;
-use vademecum_kit::model::JournalLimits;
 use vademecum_tldw::TldwError;
 
 use self::{
     custom_tools::{CustomTools, FileVersion},
+    libraries::{followed_folders, open_user_registry},
+    limits::{call_capacity, protocol_options, protocol_sessions, rate_limits, reader_limits},
     monitoring::MonitoredComponents,
 };
 use crate::{
-    actors::{Library, LibraryConfig, TldwDirectory, UserRegistry},
+    actors::{Library, UserRegistry},
     collections::{Catalogue, CollectionError, SyncJobs, TableDatabases},
     registry,
-    services::custom_tools::{CustomTool, CustomToolError},
-    tools::{ToolRegistry, ToolSetError},
-    transport::{self, ConnectionCount, Listener, ServerState},
+    services::{
+        custom_tools::{CustomTool, CustomToolError},
+        permalink::SiteAddress,
+        two_way::{FollowedFolders, follow_folders},
+    },
+    tools::{SkillCatalog, ToolRegistry, ToolSetError},
+    transport::{self, ConnectionCount, Listener, PageServices, ServerState},
 };
 use vademecum_core::{
-    audit::AuditLog,
+    audit::{AuditLog, AuditStore},
     auth::{
         Accounts, AuthError, Authenticator, DenyRules, EndedUsers, Principal, UserIdError,
         local_principal,
     },
-    config::{AuthMode, ConfigError, Import, Settings, ToolNames, Tools},
-    telemetry::{ExporterError, Metrics, MetricsError, Monitor, SpanExporter},
+    config::{AuthMode, ConfigError, PublicUrl, Settings},
+    telemetry::{ExporterError, Metrics, MetricsError, Monitor},
 };
 use vademecum_embed::{Embeddings, SetupError};
 use vademecum_import::ReaderLimits;
-use vademecum_mcp::{
-    AdmissionLimits, NameStyle, Outbound, Peer, ProtocolSessions, RateLimits, RequestObserver,
-    Service, ServiceOptions, Toolset,
-};
+use vademecum_mcp::{Outbound, Peer, Service};
+use vademecum_oauth::AuthorizationServer;
 use vademecum_sql::{Databases, ProfileError, Profiles};
 
 /// Interval between checks for users who were suspended or removed.
@@ -57,12 +58,14 @@ pub struct App {
     user_registry: Arc<UserRegistry>,
     collections: Arc<Catalogue>,
     syncs: SyncJobs,
+    folders: Arc<FollowedFolders>,
     profiles: Arc<Profiles>,
     service: Service,
     custom_tools: CustomTools,
     checked_tools: Vec<CustomTool>,
     connections: ConnectionCount,
     monitor: Monitor,
+    site: Arc<SiteAddress>,
 }
 
 /// Error while assembling or running the program.
@@ -106,60 +109,6 @@ pub enum AppError {
     Run(#[from] std::io::Error),
 }
 
-/// Returns the concurrency limits of the settings.
-fn call_capacity(settings: &Settings) -> AdmissionLimits {
-    let limits = &settings.limits;
-    let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-    AdmissionLimits {
-        max_running_per_user: count(limits.concurrent_calls_per_user.get()),
-        max_waiting_per_user: count(limits.waiting_calls_per_user),
-        max_running: count(limits.concurrent_calls_in_all.get()),
-        max_waiting: count(limits.waiting_calls_in_all),
-        queue_timeout: limits.queue_timeout(),
-        call_timeout: limits.call_timeout(),
-        max_connections_per_user: count(settings.server.connections_per_user.get()),
-        max_subscriptions_per_session: count(limits.subscriptions_per_session.get()),
-        max_subscriptions_per_user: count(limits.subscriptions_per_user.get()),
-    }
-}
-
-/// Returns the rate limits of the settings.
-fn rate_limits(settings: &Settings) -> RateLimits {
-    let limits = &settings.limits;
-    RateLimits::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute)
-}
-
-/// Opens the tldw directory of the settings, if there is one.
-fn open_tldw(settings: &Settings, data: &Path) -> Result<Option<TldwDirectory>, TldwError> {
-    let storage = &settings.storage;
-    let open = |folder: &PathBuf| match settings.auth.mode {
-        AuthMode::Single => TldwDirectory::for_one_user(folder, data, storage.named_user()),
-        AuthMode::Multi => TldwDirectory::for_all_users(folder, data),
-    };
-    storage.tldw.as_ref().map(open).transpose()
-}
-
-/// Opens the libraries of the users.
-fn open_user_registry(
-    settings: &Settings,
-    folder: &Path,
-    embeddings: Option<Arc<Embeddings>>,
-) -> Result<UserRegistry, TldwError> {
-    let registry = UserRegistry::new(LibraryConfig {
-        users: folder.join("users"),
-        tldw: open_tldw(settings, folder)?,
-        sources: registry::sources(),
-        embeddings,
-        max_open_libraries: settings.storage.open_libraries,
-        limits: settings.limits.clone(),
-        sessions: settings.sessions.clone(),
-    });
-    let journal = &settings.journal;
-    let journal = JournalLimits { age: journal.max_age(), bytes: journal.max_bytes() };
-    let quotas = settings.quotas.for_mode(settings.auth.mode);
-    Ok(registry.with_quotas(quotas).with_journal_limits(journal))
-}
-
 /// Ends the sessions of users who are suspended or removed, and lets open connections check their
 /// credentials.
 async fn watch_ended_users(
@@ -185,33 +134,11 @@ async fn watch_ended_users(
     }
 }
 
-/// Returns the protocol options of the settings: tool naming, toolsets and write access.
-fn protocol_options(tools: &Tools) -> ServiceOptions {
-    ServiceOptions {
-        name_style: match tools.tool_names {
-            ToolNames::Auto => None,
-            ToolNames::Dotted => Some(NameStyle::Dotted),
-            ToolNames::Underscored => Some(NameStyle::Underscored),
-        },
-        toolsets: [
-            (Toolset::Knowledge, tools.knowledge),
-            (Toolset::DeepResearch, tools.deep_research),
-            (Toolset::Rag, tools.rag),
-            (Toolset::RagSearch, tools.rag_search),
-            (Toolset::Knowledgebase, tools.knowledgebase),
-            (Toolset::Databases, tools.databases),
-        ]
-        .into_iter()
-        .filter_map(|(toolset, shown)| Some((toolset, shown.fixed_visibility()?)))
-        .collect(),
-        list_write_tools: tools.write,
-    }
-}
-
 impl App {
     /// Assembles the program. Databases are opened on first use, so that the handshake of a client
     /// is answered immediately.
     pub fn new(settings: Settings) -> Result<Self, AppError> {
+        let settings = settings.with_oauth_resource()?;
         let principal = local_principal(settings.storage.user.parse()?);
         let folder = settings.storage.data_folder()?;
         let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
@@ -230,6 +157,8 @@ impl App {
             .with_reader_limits(reader_limits(&settings.import))
             .configured(&settings.collections, &principal)?;
         let shared = Arc::clone(&collections);
+        let folders = Arc::new(followed_folders(&settings, &principal)?);
+        let site = Arc::new(SiteAddress::of_settings(&settings.server));
         let toolbox = ToolRegistry::new(Arc::clone(&registry), shared, all_tools, timeout)?
             .with_embeddings(embeddings)
             .with_syncs(syncs.clone())
@@ -238,19 +167,17 @@ impl App {
             .with_safe_text(tools.safe_text)
             .with_databases(Arc::clone(&databases))
             .with_writes(tools.write)
+            .with_skills(skill_catalog(&settings))
+            .with_folders(Arc::clone(&folders))
+            .with_site(Arc::clone(&site))
             .with_segments(tools.rag_search_segments.get().into());
         let toolbox = Arc::new(toolbox);
-        let sessions =
-            ProtocolSessions::new(settings.sessions.idle_timeout(), settings.sessions.most)
-                .with_max_per_user(settings.sessions.most_per_user);
-        let exporter =
-            settings.telemetry.otlp_endpoint.as_ref().map(SpanExporter::start).transpose()?;
-        let audit = AuditLog::new(&settings.audit, &folder);
-        let observer = RequestObserver { metrics, exporter, audit };
+        let sessions = protocol_sessions(&settings);
+        let observer = monitoring::request_observer(&settings, metrics, &folder)?;
         let service = Service::new(
             Arc::clone(&toolbox) as _,
             Arc::new(sessions),
-            protocol_options(&settings.tools),
+            protocol_options(&settings),
         )
         .with_rates(rate_limits(&settings))
         .with_limits(call_capacity(&settings))
@@ -282,12 +209,14 @@ impl App {
             user_registry: registry,
             collections,
             syncs,
+            folders,
             profiles,
             service,
             custom_tools,
             checked_tools,
             connections,
             monitor,
+            site,
         })
     }
 
@@ -351,14 +280,49 @@ impl App {
         Ok(Accounts::new(&self.settings.storage.data_folder()?))
     }
 
-    /// Returns the state of the HTTP and WebSocket server, or an error if authentication cannot be
-    /// set up.
-    pub fn server_state(&self) -> Result<ServerState, AppError> {
+    /// Returns the logins of a server that browsers find at `address`, which is also its
+    /// authorization server. They are of use while no server runs: commands prepare users with them.
+    pub fn logins(&self, address: &PublicUrl) -> Result<AuthorizationServer, AppError> {
         let folder = self.settings.storage.data_folder()?;
-        let authenticator =
-            Authenticator::open(&self.settings.auth, &folder, self.principal.clone())?;
+        let (auth, user) = (&self.settings.auth, self.principal.user());
+        Ok(AuthorizationServer::open(auth, address, &folder, user)?)
+    }
+
+    /// Returns the authorization server; `None` without a public address.
+    pub fn authorization_server(&self) -> Result<Option<AuthorizationServer>, AppError> {
+        self.settings.server.public_url.as_ref().map(|address| self.logins(address)).transpose()
+    }
+
+    /// Returns the state of the HTTP and WebSocket server that browsers on this machine find at
+    /// `address`, or an error if authentication cannot be set up.
+    pub fn server_state(&self, address: PublicUrl) -> Result<ServerState, AppError> {
+        let folder = self.settings.storage.data_folder()?;
+        let (auth, server) = (&self.settings.auth, &self.settings.server);
+        let authenticator = Authenticator::open(auth, &folder, self.principal.clone())?;
         let authenticator = authenticator.with_deny_rules(DenyRules::new(&self.settings.deny));
-        Ok(self.server_state_with(authenticator))
+        let address = server.public_url.clone().unwrap_or(address);
+        let logins =
+            if server.pages || auth.oauth { Some(Arc::new(self.logins(&address)?)) } else { None };
+        let pages = server.pages.then(|| self.page_services(&folder));
+        if server.pages {
+            self.site.set(address);
+        }
+        Ok(ServerState {
+            oauth: logins.clone().filter(|_| auth.oauth),
+            logins,
+            pages,
+            ..self.server_state_with(authenticator)
+        })
+    }
+
+    fn page_services(&self, folder: &Path) -> PageServices {
+        PageServices {
+            registry: Arc::clone(&self.user_registry),
+            collections: Arc::clone(&self.collections),
+            accounts: Arc::new(Accounts::new(folder)),
+            audit: self.settings.audit.enabled.then(|| Arc::new(AuditStore::new(folder))),
+            reader_limits: self.reader_limits(),
+        }
     }
 
     /// Has the databases check the custom tools. Fails if one refuses a statement; a database that
@@ -373,6 +337,33 @@ impl App {
     fn spawn_tool_watch(&self) -> JoinHandle<()> {
         let (custom_tools, tools) = (self.custom_tools.clone(), self.checked_tools.clone());
         actix::spawn(custom_tools.watch(self.settings.clone(), tools))
+    }
+
+    /// Keeps followed folders in sync until the task is aborted.
+    fn spawn_folder_sync(&self) -> JoinHandle<()> {
+        let owner = match self.settings.auth.mode {
+            AuthMode::Single => Some(self.principal.user().clone()),
+            AuthMode::Multi => None,
+        };
+        let (registry, folders) = (Arc::clone(&self.user_registry), Arc::clone(&self.folders));
+        actix::spawn(follow_folders(registry, folders, owner))
+    }
+
+    /// Keeps the followed folders in sync until `stop` completes.
+    pub(crate) async fn sync_folders_until<T, E: Into<AppError>>(
+        &self,
+        stop: impl Future<Output = Result<T, E>>,
+    ) -> Result<(), AppError> {
+        let folder_sync = self.spawn_folder_sync();
+        let stopped = stop.await;
+        folder_sync.abort();
+        self.close_libraries().await;
+        stopped.map(|_| ()).map_err(Into::into)
+    }
+
+    /// Returns the folders that are kept in sync with libraries.
+    pub(crate) fn folders(&self) -> &FollowedFolders {
+        &self.folders
     }
 
     /// Serves HTTP and WebSocket until the process receives a stop signal.
@@ -399,12 +390,14 @@ impl App {
             Arc::clone(&self.user_registry),
         ));
         let tool_watch = self.spawn_tool_watch();
+        let folder_sync = self.spawn_folder_sync();
         let syncs = self.syncs.clone();
         drop(actix::spawn(tokio::task::spawn_blocking(move || syncs.remove_unused_files())));
         let served = transport::serve(server_state, listener).await;
         sweeper.abort();
         watcher.abort();
         tool_watch.abort();
+        folder_sync.abort();
         self.close_libraries().await;
         Ok(served?)
     }
@@ -430,8 +423,10 @@ impl App {
         let principal = DenyRules::new(&self.settings.deny).restrict(self.principal.clone(), None);
         let server_state = self.server_state_with(Authenticator::single(principal.clone()));
         let tool_watch = self.spawn_tool_watch();
+        let folder_sync = self.spawn_folder_sync();
         let served = transport::serve_stdio(&server_state, principal).await;
         tool_watch.abort();
+        folder_sync.abort();
         self.close_libraries().await;
         Ok(served?)
     }
@@ -440,9 +435,14 @@ impl App {
         let (mut server, auth) = (self.settings.server.clone(), self.settings.auth.clone());
         // The host of the public resource address must be allowed too.
         server.allowed_hosts.extend(auth.resource.as_ref().map(|it| it.host().to_owned()));
+        // A proxy may forward the requests of its pages under another name.
+        server.allowed_origins.extend(server.public_url.as_ref().map(ToString::to_string));
         ServerState {
             service: self.service.clone(),
             authenticator: Arc::new(authenticator),
+            oauth: None,
+            logins: None,
+            pages: None,
             auth,
             server,
             max_concurrent_calls: self.settings.limits.concurrent_calls,
@@ -453,6 +453,6 @@ impl App {
     }
 }
 
-fn reader_limits(settings: &Import) -> ReaderLimits {
-    ReaderLimits { memory_mb: settings.file_memory_mb, seconds: settings.file_seconds }
+fn skill_catalog(settings: &Settings) -> SkillCatalog {
+    SkillCatalog::new(settings.skills.clone(), settings.auth.mode, settings.tools.safe_text)
 }

@@ -10,6 +10,7 @@ pub mod actors;
 pub mod app;
 pub mod cli;
 pub mod collections;
+mod pages;
 pub mod registry;
 mod services;
 pub mod tools;

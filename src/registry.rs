@@ -23,6 +23,7 @@ pub fn tools() -> Vec<RegisteredTool> {
         RegisteredTool::new::<tools::KnowledgeGet>(),
         RegisteredTool::new::<tools::KnowledgeList>(),
         RegisteredTool::new::<tools::KnowledgeRelated>(),
+        RegisteredTool::new::<tools::KnowledgeLinks>(),
         RegisteredTool::new::<tools::NotesSearch>(),
         RegisteredTool::new::<tools::NotesGet>(),
         RegisteredTool::new::<tools::MediaSearch>(),

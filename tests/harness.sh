@@ -87,3 +87,23 @@ import_library() {
         "$1" --data "$library" import "$kind" "$root/tests/it/fixtures/$kind" >/dev/null
     done
 }
+
+# Prints a port of this machine on which nothing listens.
+free_port() {
+    python3 -c 'import socket; it = socket.socket(); it.bind(("127.0.0.1", 0)); print(it.getsockname()[1])'
+}
+
+# Starts a server that is an authorization server, with the user ada, and sets `issuer` and
+# `password`: serve_oauth PROGRAM. It fetches no documents of clients, which are on the internet.
+serve_oauth() {
+    local port settings="$scratch/oauth.toml" data="$scratch/oauth"
+    port="$(free_port)"
+    issuer="http://127.0.0.1:$port"
+    password="a password for tests"
+    printf '[server]\nlisten = "127.0.0.1:%s"\npublic_url = "%s"\n' "$port" "$issuer" > "$settings"
+    printf '[auth]\nmode = "multi"\noauth = true\nclient_documents = "off"\n' >> "$settings"
+    "$1" import notes "$root/tests/it/fixtures/notes" --user ada --data "$data" >/dev/null
+    "$1" user add ada --data "$data" --config "$settings" >/dev/null
+    "$1" user password ada --data "$data" --config "$settings" <<< "$password" >/dev/null
+    serve "$1" serve --data "$data" --config "$settings" --log info
+}

@@ -9,7 +9,8 @@ use vademecum_core::auth::{Principal, Right};
 use vademecum_mcp::{
     CallToolResult, Completion, CompletionRequest, Failure, GetPromptResult, Prompt,
     PromptArguments, RequestContext, Resource, ResourceContents, ResourceTemplate, Scope,
-    ServerHandler, ToolAudience, ToolCatalog, ToolEffect, ToolEntry, ToolSchemas, Toolset,
+    ServerHandler, ToolAudience, ToolCatalog, ToolEffect, ToolEntry, ToolPresentation, ToolSchemas,
+    Toolset,
 };
 
 /// Number of hits in the result.
@@ -58,6 +59,7 @@ impl Default for CannedTool {
             effect: ToolEffect::Reads,
             schemas: ToolSchemas { input, output: None },
             audience: ToolAudience::Everyone,
+            presentation: ToolPresentation::default(),
         };
         Self { catalog: Arc::new(ToolCatalog::new(vec![entry])), answer: canned_result() }
     }
@@ -83,7 +85,7 @@ impl ServerHandler for CannedTool {
         .boxed_local()
     }
 
-    fn list_resources(&self, _: &Principal) -> Vec<Resource> {
+    fn list_resources(&self, _: &RequestContext) -> Vec<Resource> {
         Vec::new()
     }
 

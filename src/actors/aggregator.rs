@@ -10,18 +10,19 @@ use futures_util::future::join_all;
 use tracing::Instrument as _;
 use vademecum_kit::{
     model::{
-        CorpusStatistics, Deadline, GetRequest, Hit, HitRequest, Item, Order, RankRequest,
-        RankedMatch, Ranking, ScoreThreshold, ScoreType, SourceName, Uri,
+        CorpusStatistics, Deadline, Hit, HitRequest, Order, RankRequest, RankedMatch, Ranking,
+        ScoreThreshold, ScoreType, SourceName, Uri,
     },
     search::{FtsQuery, TitleMatches},
     source::SourceError,
 };
 
 use super::{
-    CallContext, CallError, SourceFailure, SourceHandle, SourceSelection, VectorQuery,
+    CallContext, LinkGraph, SourceFailure, SourceHandle, SourceSelection, VectorQuery,
     blocking_pool::BlockingPool,
     error::error_chain,
     indexer::VectorIndexer,
+    supersession::move_newer_first,
     vector_indexes::{VectorHit, VectorIndexes},
 };
 use crate::collections::CollectionSource;
@@ -50,6 +51,8 @@ pub(crate) struct MergedResults {
     pub(crate) vectors_skipped_reason: Option<String>,
     /// Cosine similarity below which vector hits are coincidences.
     pub(crate) similarity_floor: Option<f64>,
+    /// Some items of the library supersede others.
+    pub(crate) has_supersessions: bool,
 }
 
 impl MergedResults {
@@ -105,7 +108,7 @@ impl Aggregator {
         &self.sources
     }
 
-    fn source_by_name(&self, name: SourceName) -> Option<SourceHandle> {
+    pub(super) fn source_by_name(&self, name: SourceName) -> Option<SourceHandle> {
         self.sources.iter().find(|source| source.name() == name).cloned()
     }
 
@@ -143,31 +146,48 @@ impl Handler<RankAll> for Aggregator {
     type Result = ResponseFuture<MergedResults>;
 
     fn handle(&mut self, message: RankAll, _: &mut Self::Context) -> Self::Result {
+        let (aggregator, span) = (self.clone(), message.context.span.clone());
+        let ranked = async move {
+            let merged = aggregator.rank(message.clone()).await;
+            let deadline = aggregator.deadline(&message.context);
+            let graph = LinkGraph::new(&aggregator.sources, deadline);
+            let page = (message.selections.as_slice(), message.order, message.take);
+            move_newer_first(&graph, merged, page, |selections| {
+                let message = RankAll { selections, vectors: None, ..message.clone() };
+                aggregator.rank(message)
+            })
+            .await
+        };
+        Box::pin(ranked.instrument(span))
+    }
+}
+
+impl Aggregator {
+    fn deadline(&self, context: &CallContext) -> Deadline {
+        Deadline::after(self.timeout).with_cancellation(&context.cancel)
+    }
+
+    /// Ranks the matches of the selected sources by words and vectors.
+    async fn rank(&self, message: RankAll) -> MergedResults {
         let found = message.selections.iter().filter_map(|wanted| {
             let source = self.selected_source(wanted)?;
             let known = source.cached_statistics(&message.query, &wanted.filters);
             Some(SourceQuery { source, selection: wanted.clone(), cached_statistics: known })
         });
         let asked: Vec<SourceQuery> = found.collect();
-        let (indexer, timeout, pool) =
-            (self.indexer.clone(), self.timeout, Arc::clone(&self.blocking_pool));
-        let visible_in = self.is_restricted.then(|| self.sources.clone());
-        let span = message.context.span.clone();
-        let ranked = async move {
-            let (Some(indexer), Some(vectors)) = (indexer, message.vectors.clone()) else {
-                return rank_all(asked, message, timeout).await;
-            };
-            let take = message.take;
-            let deadline = Deadline::after(timeout).with_cancellation(&message.context.cancel);
-            let spaces = VectorIndexes::for_sources(indexer, &message.selections, deadline)
-                .visible_in(visible_in);
-            let merged = match vectors.full_text_depth(take) {
-                0 => MergedResults::default(),
-                depth => rank_all(asked, RankAll { take: depth, ..message }, timeout).await,
-            };
-            vectors.fuse(merged, spaces, take, &pool).await
+        let (Some(indexer), Some(vectors)) = (self.indexer.clone(), message.vectors.clone()) else {
+            return rank_all(asked, message, self.timeout).await;
         };
-        Box::pin(ranked.instrument(span))
+        let take = message.take;
+        let deadline = self.deadline(&message.context);
+        let spaces = VectorIndexes::for_sources(indexer, &message.selections, deadline)
+            .visible_in(self.is_restricted.then(|| self.sources.clone()));
+        let merged = match vectors.full_text_depth(take) {
+            // Only full text tells whether there are any.
+            0 => MergedResults { has_supersessions: true, ..MergedResults::default() },
+            depth => rank_all(asked, RankAll { take: depth, ..message }, self.timeout).await,
+        };
+        vectors.fuse(merged, spaces, take, &self.blocking_pool).await
     }
 }
 
@@ -394,34 +414,6 @@ impl Handler<LoadAllHits> for Aggregator {
     }
 }
 
-/// Reads one item of one source.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<Item, CallError>")]
-pub(crate) struct ReadSourceItem {
-    pub(crate) source: SourceName,
-    pub(crate) get: GetRequest,
-    pub(crate) context: CallContext,
-}
-
-impl Handler<ReadSourceItem> for Aggregator {
-    type Result = ResponseFuture<Result<Item, CallError>>;
-
-    fn handle(&mut self, message: ReadSourceItem, _: &mut Self::Context) -> Self::Result {
-        let ReadSourceItem { source, get, context: waiting } = message;
-        let deadline = Deadline::after(self.timeout).with_cancellation(&waiting.cancel);
-        let source = self.source_by_name(source);
-        let read = async move {
-            let source = source.ok_or(CallError::Unavailable)?;
-            let at = deadline.expires_at.into();
-            match tokio::time::timeout_at(at, source.read_item(get, deadline)).await {
-                Ok(answer) => answer.map_err(CallError::from),
-                Err(_) => Err(CallError::DeadlineExceeded),
-            }
-        };
-        Box::pin(read.instrument(waiting.span))
-    }
-}
-
 /// Awaits a source within its deadline. Failures are logged once; cancelled calls are not logged.
 pub(super) async fn within_deadline<T>(
     wanted: SourceSelection,
@@ -465,6 +457,7 @@ fn merge_rankings(
                 ranking.normalise(best);
                 merged.total += ranking.total;
                 merged.statistics += &ranking.statistics;
+                merged.has_supersessions |= ranking.has_supersessions;
                 queues.push(ranking.ranked.into_iter().peekable());
             }
             Err(failed) => merged.failed.push(failed),
@@ -495,7 +488,7 @@ fn compare_matches(order: Order, one: &RankedMatch, other: &RankedMatch) -> Orde
 #[cfg(test)]
 mod tests {
     use vademecum_kit::{
-        model::{CancelFlag, Draft, Filters, SaveOutcome, Timestamp},
+        model::{CancelFlag, Draft, Filters, GetRequest, Item, SaveOutcome, Timestamp},
         source::Source,
         store::{Database, FtsTable, Reader, Store, Writer},
     };

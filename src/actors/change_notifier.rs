@@ -29,6 +29,27 @@ pub(crate) struct ChangeNotifier {
     polling: Mutex<bool>,
 }
 
+/// Detects changes of the stores of a library, whichever process made them.
+#[derive(Debug)]
+pub(super) struct LibraryWatch {
+    replicas: Vec<Arc<Replica>>,
+    detectors: Vec<ChangeDetector>,
+}
+
+impl LibraryWatch {
+    /// Returns whether a store may have changed since the last check. The first check returns whether
+    /// any store exists. Blocks.
+    pub(super) fn check_for_change(&mut self) -> bool {
+        // A new change in a replica's database becomes a change of the store a moment later.
+        for replica in &self.replicas {
+            replica.check_for_changes();
+        }
+        // Check every store, because each detector keeps its own counter.
+        let detectors = self.detectors.iter_mut();
+        detectors.fold(false, |changed, detector| detector.check_for_change() | changed)
+    }
+}
+
 impl ChangeNotifier {
     /// Creates a notifier for these stores and the replicas that feed some of them.
     pub(crate) fn new(stores: Vec<Arc<Store>>, replicas: Vec<Arc<Replica>>) -> Self {
@@ -47,26 +68,22 @@ impl ChangeNotifier {
         receiver
     }
 
+    /// Returns a watch that has not checked yet. It polls nothing by itself.
+    pub(super) fn watch(&self) -> LibraryWatch {
+        let detectors = self.stores.iter().map(|store| ChangeDetector::new(store)).collect();
+        LibraryWatch { replicas: self.replicas.clone(), detectors }
+    }
+
     /// Polls until there are no more subscribers.
     async fn poll_stores(self: Arc<Self>) {
-        let mut watches: Vec<ChangeDetector> =
-            self.stores.iter().map(|store| ChangeDetector::new(store)).collect();
+        let mut watch = self.watch();
         let mut rounds = interval(POLL_INTERVAL);
         rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             rounds.tick().await;
-            let replicas = self.replicas.clone();
             let look = move || {
-                // A new change in a replica's database becomes a change of the store a moment
-                // later.
-                for replica in &replicas {
-                    replica.check_for_changes();
-                }
-                // Poll every store, because each watch keeps its own counter.
-                let changed = watches
-                    .iter_mut()
-                    .fold(false, |changed, watch| watch.check_for_change() | changed);
-                (watches, changed)
+                let changed = watch.check_for_change();
+                (watch, changed)
             };
             let looked = tokio::task::spawn_blocking(look).await;
             let mut looking = self.looking();
@@ -80,7 +97,7 @@ impl ChangeNotifier {
                 *looking = false;
                 return;
             }
-            watches = looked;
+            watch = looked;
             if changed {
                 self.change_count.send_modify(|count| *count += 1);
             }

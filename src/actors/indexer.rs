@@ -380,6 +380,21 @@ impl VectorIndexer {
             .read(deadline.clone(), |reader| self.collection.mean_vector(reader, &id, None))
     }
 
+    /// Returns the mean vector of each item; `None` for those without one. Blocks.
+    pub(crate) fn item_vectors(
+        &self,
+        uris: &[Uri],
+        deadline: &Deadline,
+    ) -> Result<Vec<Option<Vec<f32>>>, SourceError> {
+        if !self.collection.store().path().exists() {
+            return Ok(vec![None; uris.len()]);
+        }
+        self.collection.read(deadline.clone(), |reader| {
+            let ids = uris.iter().map(|uri| Uri::item(uri.source, uri.id.as_str()).to_string());
+            ids.map(|id| self.collection.mean_vector(reader, &id, None)).collect()
+        })
+    }
+
     /// Returns the similarity of an item's nearest chunk to a vector, (1 + cosine) / 2; `None` if
     /// it has no vectors. Blocks.
     pub(crate) fn item_similarity(

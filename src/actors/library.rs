@@ -1,20 +1,26 @@
 //! Stores and actors of one user. Only the user's library can open the user's files.
 
-use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use actix::prelude::*;
 use tokio::sync::watch;
 use vademecum_kit::{
-    model::{ItemAccess, JournalLimits, SourceName},
+    model::{Deadline, ItemAccess, JournalLimits, SourceName},
     source::{Source, SourceError},
     store::{Database, Store},
 };
 
 use super::{
-    CallError, ListItems, ListPage, SourceHandle, TldwDirectory,
+    CallError, LinkGraph, ListItems, ListPage, SourceHandle, TldwDirectory,
     aggregator::Aggregator,
     blocking_pool::BlockingPool,
     change_notifier::ChangeNotifier,
+    derived_value::{DerivedSlot, DerivedValue},
     indexer::VectorIndexer,
     mailbox::send,
     session::{Session, SessionHome},
@@ -29,6 +35,7 @@ use vademecum_import::Ledger;
 /// loop crosses to this one and back once.
 #[derive(Clone, Debug)]
 pub struct Library {
+    folder: PathBuf,
     stores: Vec<Arc<Store>>,
     sources: Vec<SourceHandle>,
     /// Event loop of the actors.
@@ -38,6 +45,8 @@ pub struct Library {
     change_notifier: Arc<ChangeNotifier>,
     ledger: Ledger,
     indexer: Option<Arc<VectorIndexer>>,
+    /// Value that is computed from the items that this library has.
+    derived: DerivedSlot,
     is_restricted: bool,
 }
 
@@ -93,6 +102,7 @@ impl Library {
         stores.push(Arc::clone(&ledger));
         let ledger = Ledger::new(ledger);
         Self {
+            folder: folder.to_owned(),
             stores,
             sources,
             event_loop: Arbiter::current(),
@@ -101,6 +111,7 @@ impl Library {
             change_notifier: changes,
             ledger,
             indexer,
+            derived: DerivedSlot::default(),
             is_restricted: false,
         }
     }
@@ -134,6 +145,7 @@ impl Library {
             sources,
             event_loop: Arbiter::current(),
             aggregator: aggregator.start(),
+            derived: DerivedSlot::default(),
             is_restricted: true,
             ..self.clone()
         }
@@ -176,6 +188,11 @@ impl Library {
     /// Returns a source by name.
     pub fn source(&self, name: SourceName) -> Option<&SourceHandle> {
         self.sources.iter().find(|source| source.name() == name)
+    }
+
+    /// Returns the links between the items, as far as this library has them.
+    pub fn link_graph(&self, deadline: Deadline) -> LinkGraph {
+        LinkGraph::new(&self.sources, deadline)
     }
 
     /// Returns the import ledger.
@@ -223,6 +240,11 @@ impl Library {
         self.stores.iter().map(|store| store.size_bytes()).sum::<u64>() + index
     }
 
+    /// Returns the folder of the library.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Returns the stores.
     pub fn stores(&self) -> &[Arc<Store>] {
         &self.stores
@@ -232,6 +254,15 @@ impl Library {
     /// changed them.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.change_notifier.subscribe()
+    }
+
+    /// Waits for the others that use the derived value, and checks whether the library has changed since
+    /// it was kept. Fails if the blocking pool is overloaded.
+    pub(crate) async fn derived_value(&self) -> Result<DerivedValue, CallError> {
+        let mut value = self.derived.lock().await;
+        let watch = value.take_watch().unwrap_or_else(|| self.change_notifier.watch());
+        let checked = self.spawn_blocking(move || value.check(watch)).await;
+        checked.ok_or(CallError::Unavailable)
     }
 
     /// Starts a session actor on the library's event loop.

@@ -8,7 +8,7 @@ use tracing::Instrument as _;
 use vademecum_kit::{
     model::{
         Deadline, Facet, Filters, Hit, HitRequest, ListOrder, ListRequest, ListedItem, Listing,
-        RankedMatch, SourceName,
+        RankedMatch, SourceName, Timestamp,
     },
     search::FtsQuery,
     source::SourceError,
@@ -32,6 +32,8 @@ pub struct ListItems {
     pub offset: usize,
     /// Maximum length of the beginning of each text, in characters.
     pub snippet_length: usize,
+    /// Lists the items as they were at this time.
+    pub as_of: Option<Timestamp>,
     /// Context of the call.
     pub context: CallContext,
 }
@@ -45,6 +47,8 @@ pub struct ListPage {
     pub total: usize,
     /// The requested facets: values with their counts, the most frequent first; months newest first.
     pub facets: Vec<(Facet, Vec<(String, usize)>)>,
+    /// Number of items whose state at the requested time is not known.
+    pub unknown: usize,
     /// Sources that failed.
     pub failed: Vec<SourceFailure>,
 }
@@ -57,7 +61,15 @@ impl Handler<ListItems> for Aggregator {
         let sources: Vec<SourceHandle> = self.sources().iter().filter(wanted).cloned().collect();
         let deadline = Deadline::after(self.timeout).with_cancellation(&message.context.cancel);
         let span = message.context.span.clone();
-        Box::pin(list_page(sources, message, deadline).instrument(span))
+        Box::pin(
+            async move {
+                match message.as_of {
+                    Some(time) => list_past_page(sources, message, time, deadline).await,
+                    None => list_page(sources, message, deadline).await,
+                }
+            }
+            .instrument(span),
+        )
     }
 }
 
@@ -98,7 +110,45 @@ async fn list_page(
     let page = merged.into_iter().skip(offset).collect();
     let (hits, unloaded) = load_hits(&sources, page, snippet_length, &deadline).await;
     failed.extend(unloaded);
-    Ok(ListPage { hits, total, facets, failed })
+    Ok(ListPage { hits, total, facets, unknown: 0, failed })
+}
+
+/// Lists the items of each source as they were at a time, and merges them.
+async fn list_past_page(
+    sources: Vec<SourceHandle>,
+    message: ListItems,
+    time: Timestamp,
+    deadline: Deadline,
+) -> Result<ListPage, CallError> {
+    let ListItems { request, offset, snippet_length, .. } = message;
+    let take = offset.saturating_add(request.take);
+    let selections: Vec<SourceSelection> = sources
+        .iter()
+        .map(|source| SourceSelection::source(source.name(), request.filters.clone()))
+        .collect();
+    let listed = sources.iter().zip(&selections).map(|(source, selection)| {
+        let (source, request) = (source.clone(), ListRequest { take, ..request.clone() });
+        within_deadline(selection.clone(), deadline.clone(), async move |deadline| {
+            source.items_as_of(request, time, snippet_length, deadline).await
+        })
+    });
+    let mut page = ListPage::default();
+    let mut hits: Vec<(String, Hit)> = Vec::new();
+    for answer in join_all(listed).await {
+        match answer {
+            Ok((_, listing)) => {
+                page.total += listing.total;
+                page.unknown += listing.unknown;
+                hits.extend(listing.hits);
+            }
+            Err(failure) => page.failed.push(failure),
+        }
+    }
+    require_answer(&page.failed, &selections)?;
+    // A stable sort keeps the order of the sources for ties.
+    hits.sort_by(|one, other| request.order.compare(&one.0, &other.0));
+    page.hits = hits.into_iter().map(|(_, hit)| hit).skip(offset).take(request.take).collect();
+    Ok(page)
 }
 
 /// Merges lists into one order and keeps the first `take` items. Ties are in the order of the sources.

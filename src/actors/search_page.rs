@@ -37,6 +37,8 @@ pub struct SearchPage {
     pub vectors_skipped_reason: Option<String>,
     /// Cosine similarity below which vector hits are coincidences.
     pub similarity_floor: Option<f64>,
+    /// Some items of the library supersede others.
+    pub has_supersessions: bool,
 }
 
 impl SearchPage {

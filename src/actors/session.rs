@@ -23,8 +23,9 @@ use vademecum_kit::{
 
 use super::{
     CallContext, CallError, SourceSelection, VectorQuery, WithContext,
-    aggregator::{Aggregator, LoadAllHits, MergedResults, RankAll, ReadSourceItem},
+    aggregator::{Aggregator, LoadAllHits, MergedResults, RankAll},
     hybrid::apply_vector_hit,
+    item_reading::ReadSourceItem,
     mailbox::send,
     search_page::SearchPage,
     seen_uris::HasMore,
@@ -443,6 +444,7 @@ impl Session {
                 without_tags: merged.without_tags,
                 vectors_skipped_reason: merged.vectors_skipped_reason,
                 similarity_floor: merged.similarity_floor,
+                has_supersessions: merged.has_supersessions,
             })
         }))
     }
@@ -475,7 +477,10 @@ mod tests {
         auth::local_principal,
         config::{Limits, Sessions, Storage},
     };
-    use vademecum_kit::model::{Draft, DraftBody, Filters, NoteDraft, PromptDraft};
+    use vademecum_kit::{
+        journal::ConflictCopies,
+        model::{Draft, DraftBody, Filters, NoteDraft, PromptDraft},
+    };
     use vademecum_mcp::Scope;
 
     use super::*;
@@ -524,7 +529,10 @@ mod tests {
             (SourceName::Prompts, DraftBody::Prompt(prompt)),
         ] {
             let source = library.source(source).unwrap();
-            source.save_drafts(vec![Draft::from_stored("1", body)]).await.unwrap();
+            source
+                .save_drafts(vec![Draft::from_stored("1", body)], ConflictCopies::InLibrary)
+                .await
+                .unwrap();
         }
     }
 

@@ -3,21 +3,25 @@
 //! The actor is created with its user's database and nothing else, so messages carry no user and
 //! cannot reach the data of another one. Blocking work runs on the library's blocking pool.
 
+mod link_messages;
 mod read_messages;
 mod restriction;
+mod versions;
 mod write_messages;
 
+pub(crate) use self::link_messages::QuotingItem;
 pub use self::write_messages::OriginParts;
 
 use std::{path::Path, sync::Arc};
 
 use actix::prelude::*;
 use vademecum_kit::{
-    journal::{ItemHistory, JournalEntry, UndoneItem},
+    journal::{ConflictCopies, JournalEntry, LocalChange, UndoneItem},
+    links::read_outdated_links,
     model::{
         Change, ChangeAuthor, ChangedItem, CorpusStatistics, Deadline, Draft, Filters, GetRequest,
-        Hit, HitRequest, Item, ItemId, ItemName, ListRequest, Listing, RankRequest, Ranking,
-        SaveOutcome, SourceName, SourceStats, StoredPrompt, Suggestions, Timestamp,
+        Hit, HitRequest, Item, ItemName, ListRequest, Listing, RankRequest, Ranking, SaveOutcome,
+        SourceName, SourceStats, StoredPrompt, Suggestions, Timestamp,
     },
     search::{FtsQuery, SimilarWord},
     source::{Source, SourceError},
@@ -27,12 +31,14 @@ use vademecum_tldw::{MissingItems, SyncSummary, TldwError, TldwFile, TldwUser, s
 
 use self::{
     read_messages::{
-        CheckItem, CheckTags, FindItems, FindSimilarWords, ListChanges, ListKinds, ListPrompts,
-        ListSourceItems, LoadHits, RankMatches, ReadHistory, ReadItem, ReadStats,
+        CheckTags, FindItems, FindSimilarWords, ListChanges, ListKinds, ListLocalChanges,
+        ListPrompts, ListSourceItems, LoadHits, RankMatches, ReadItem, ReadStats,
         SuggestCompletions,
     },
     restriction::Restriction,
-    write_messages::{ApplyChange, RemoveOrigin, RenameOrigin, SaveDrafts, UndoChanges},
+    write_messages::{
+        ApplyChange, RemoveChangedOrigin, RemoveOrigin, RenameOrigin, SaveDrafts, UndoChanges,
+    },
 };
 use super::{
     blocking_pool::{BlockingPool, PoolError},
@@ -274,9 +280,10 @@ impl SourceHandle {
     pub async fn save_drafts(
         &self,
         drafts: Vec<Draft>,
+        conflict_copies: ConflictCopies,
     ) -> Result<Vec<Result<SaveOutcome, SourceError>>, SourceError> {
         self.check_writable()?;
-        self.send_message(None, SaveDrafts { drafts, commit: true }).await
+        self.send_message(None, SaveDrafts { drafts, conflict_copies, commit: true }).await
     }
 
     /// Returns the result of saving drafts without saving them.
@@ -284,7 +291,8 @@ impl SourceHandle {
         &self,
         drafts: Vec<Draft>,
     ) -> Result<Vec<Result<SaveOutcome, SourceError>>, SourceError> {
-        self.send_message(None, SaveDrafts { drafts, commit: false }).await
+        let conflict_copies = ConflictCopies::InLibrary;
+        self.send_message(None, SaveDrafts { drafts, conflict_copies, commit: false }).await
     }
 
     /// Removes items from an origin or parts of it, except those modified here since. Returns the
@@ -296,6 +304,21 @@ impl SourceHandle {
     ) -> Result<usize, SourceError> {
         self.check_writable()?;
         self.send_message(None, RemoveOrigin { origin, parts }).await
+    }
+
+    /// Removes the item of an origin, also if it was changed in the library. A later import of the
+    /// origin restores it. Returns whether there was an item.
+    pub(crate) async fn remove_changed_origin(&self, origin: String) -> Result<bool, SourceError> {
+        self.check_writable()?;
+        self.send_message(None, RemoveChangedOrigin(origin)).await
+    }
+
+    /// Returns the items of the origins that start with `prefix` that were changed in the library.
+    pub(crate) async fn list_local_changes(
+        &self,
+        prefix: String,
+    ) -> Result<Vec<LocalChange>, SourceError> {
+        self.send_message(None, ListLocalChanges(prefix)).await
     }
 
     /// Changes the origin of all items from one origin.
@@ -316,31 +339,6 @@ impl SourceHandle {
             return Box::pin(self.apply_restricted(&restriction, change, author, deadline)).await;
         }
         self.send_message(Some(&deadline.clone()), ApplyChange { change, author, deadline }).await
-    }
-
-    /// Returns the history of an item. For a handle that hides items it has no texts, since earlier
-    /// versions may have had other tags.
-    pub(crate) async fn item_history(
-        &self,
-        id: &ItemId,
-        page: (usize, usize),
-        deadline: Deadline,
-    ) -> Result<ItemHistory, SourceError> {
-        if self.is_hidden() {
-            return Err(self.hidden_item(id));
-        }
-        let is_restricted = self.restriction.is_some();
-        if is_restricted {
-            let message = CheckItem { id: id.to_string(), deadline: deadline.clone() };
-            self.send_message(Some(&deadline), message).await?;
-        }
-        let message = ReadHistory { id: id.to_string(), page, deadline: deadline.clone() };
-        let mut history = self.send_message(Some(&deadline), message).await?;
-        if is_restricted {
-            history.oldest_version = None;
-            history.changes.iter_mut().for_each(|change| change.fields = None);
-        }
-        Ok(history)
     }
 
     /// Returns the changes of all items since a time, newest first; with a name of a client, only
@@ -428,6 +426,9 @@ impl SourceActor {
         let Some(table) = source.derived_fts_table() else { return };
         // Not on the blocking pool of the library, which the searches need meanwhile.
         tokio::task::spawn_blocking(move || {
+            if let Err(error) = read_outdated_links(&*source, &store, None) {
+                tracing::warn!(source = %source.name(), %error, "links were not read");
+            }
             let is_outdated = store.is_fts_table_outdated(&table);
             let updated = match is_outdated {
                 Ok(true) => store.update_fts_table(&table).map(|()| true),

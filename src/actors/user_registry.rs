@@ -3,6 +3,7 @@
 //! A session is found only by the principal that owns it, because the principal is part of its key.
 
 use std::{
+    collections::HashMap,
     fmt,
     num::NonZeroUsize,
     path::PathBuf,
@@ -16,6 +17,7 @@ use uuid::Uuid;
 use vademecum_kit::{
     model::{ItemAccess, JournalLimits},
     source::Source,
+    store::{Database, Store},
 };
 
 use super::{
@@ -27,6 +29,7 @@ use vademecum_core::{
     telemetry::Metrics,
 };
 use vademecum_embed::Embeddings;
+use vademecum_import::Ledger;
 use vademecum_mcp::Scope;
 
 /// Configuration of libraries and conversations.
@@ -124,13 +127,29 @@ impl UserRegistry {
             return Ok(());
         }
         let user = principal.user();
-        self.quotas.check(user, &self.open_library(&(user.clone(), None))).await
+        self.quotas.check(user, &self.whole_library(user)).await
     }
 
     /// Returns the principal's library. Its actors run on the event loop that opened it first.
     pub fn library(&self, principal: &Principal) -> Library {
         let access = principal.access().item_access().map(Arc::new);
         self.open_library(&(principal.user().clone(), access))
+    }
+
+    /// Returns the library of a user with all items.
+    pub(crate) fn whole_library(&self, user: &UserId) -> Library {
+        self.open_library(&(user.clone(), None))
+    }
+
+    /// Returns the import ledgers of the open libraries.
+    pub(crate) fn open_ledgers(&self) -> HashMap<UserId, Ledger> {
+        let open = self.libraries.iter();
+        open.map(|entry| (entry.key().0.clone(), entry.value().library.ledger())).collect()
+    }
+
+    /// Returns the import ledger of a user without opening the library.
+    pub(crate) fn ledger(&self, user: &UserId) -> Ledger {
+        Ledger::new(Arc::new(Store::new(Database::Imports, &self.library_folder(user))))
     }
 
     fn open_library(&self, key: &LibraryKey) -> Library {

@@ -7,7 +7,11 @@ use vademecum_kit::model::SourceName;
 use crate::{
     actors::UserRegistry, collections::Catalogue, tools::RegisteredTool, transport::ConnectionCount,
 };
-use vademecum_core::telemetry::{Gauge, MetricLabels, Monitor};
+use vademecum_core::{
+    audit::AuditLog,
+    config::Settings,
+    telemetry::{ExporterError, Gauge, MetricLabels, Metrics, Monitor, SpanExporter},
+};
 use vademecum_mcp::{RequestObserver, Service};
 use vademecum_sql::Databases;
 
@@ -28,6 +32,19 @@ pub(super) fn metric_labels(tools: &[RegisteredTool]) -> MetricLabels {
         tools: tools.iter().map(|tool| tool.entry().name).collect(),
         sources: sources.map(SourceName::as_str).collect(),
     }
+}
+
+/// Returns the observer of requests: metrics, traces and the audit log. Fails if the trace exporter
+/// cannot be started.
+pub(super) fn request_observer(
+    settings: &Settings,
+    metrics: Metrics,
+    folder: &Path,
+) -> Result<RequestObserver, ExporterError> {
+    let exporter =
+        settings.telemetry.otlp_endpoint.as_ref().map(SpanExporter::start).transpose()?;
+    let audit = AuditLog::new(&settings.audit, folder);
+    Ok(RequestObserver { metrics, exporter, audit })
 }
 
 /// Builds the monitor: gauges of activity, libraries and databases, and the health checks `storage`

@@ -9,6 +9,7 @@ use super::{
     output::{print_json, print_line},
 };
 use crate::{app::App, registry, services::check::ServerCheck};
+use vademecum_core::config::PublicUrl;
 
 /// Check settings and databases; rebuild indexes
 #[derive(Debug, clap::Args)]
@@ -40,7 +41,7 @@ impl Check {
         // A check without --repair leaves the mode of the data folder as it is.
         let app = App::new(common.load_settings()?)?;
         app.settings().listen_address()?;
-        app.server_state()?;
+        app.server_state(PublicUrl::localhost())?;
         let check = ServerCheck {
             settings: app.settings(),
             sources: &registry::sources(),

@@ -1,16 +1,20 @@
 //! Definition and dispatch of the command line.
 
-use std::process::ExitCode;
+use std::{
+    io::{self, IsTerminal as _},
+    process::ExitCode,
+    time::Instant,
+};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 
 use super::{
-    audit, backup, bundle, check, collection, common::CommonOptions, connect, demo, eval, explain,
-    export, get, import, key, list, log, mcp, output, profile, query, restore, schema, search,
-    serve, sources, tool, undo, user,
+    audit, backup, bundle, check, client, collection, common::CommonOptions, connect, demo, eval,
+    explain, export, get, import, key, links, list, log, login, mcp, open, output, profile, query,
+    recall, restore, schema, search, serve, sources, tool, undo, user,
 };
 use vademecum_core::{
-    config::{Settings, child_program, time_zone},
+    config::{Settings, child_program, first_argument, time_zone},
     telemetry,
 };
 use vademecum_import::set_reader_program;
@@ -23,13 +27,14 @@ struct CommandLine {
     #[command(flatten)]
     common: CommonOptions,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   vademecum demo                            try it on a small built-in library
   vademecum import ~/Documents/Vault        import files of any supported format
+  vademecum open                            look at your library in the browser
   vademecum serve                           serve HTTP and WebSocket at 127.0.0.1:7744/mcp
   vademecum connect cursor --write          let a client use it (also: claude-desktop, vscode, …)
   vademecum mcp                             serve one client over standard input and output
@@ -39,6 +44,8 @@ Examples:
 enum Command {
     /// Try the server: import a small library, search it, and show how to connect a client
     Demo(demo::Demo),
+    /// Open the library in the browser; start the server if none runs (the default command)
+    Open(open::Open),
     /// Serve HTTP and WebSocket
     Serve(serve::Serve),
     /// Serve one MCP client over standard input and output, or over the transport in mcp.transport
@@ -78,6 +85,8 @@ enum Command {
     Search(search::Search),
     /// List items, newest first
     List(list::List),
+    /// Show the links of an item
+    Links(links::Links),
     /// Print an item of the library
     Get(get::Get),
     /// List the changes of the library
@@ -93,8 +102,15 @@ enum Command {
     /// Create, list, rotate and revoke API keys
     #[command(subcommand)]
     Key(key::KeyCommand),
+    /// List the clients that users admitted with a browser, and revoke them
+    #[command(subcommand)]
+    Client(client::ClientCommand),
+    /// Print a one-time link that logs a browser in, to admit clients
+    Login(login::Login),
     /// Print the audit log: calls, failed logins and administrative commands
     Audit(audit::Audit),
+    /// Print what the library has about a prompt, for the hook of a client
+    Recall(recall::Recall),
     /// Measure search quality on a judged collection
     Eval(eval::Eval),
     /// Parse files for the process that started this one
@@ -111,17 +127,35 @@ pub fn main() -> ExitCode {
     // temporary files.
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    let line = CommandLine::parse();
-    if let Command::Reader | Command::SqliteReader = line.command {
-        return run_reader(&line.command);
+    let begun = Instant::now();
+    let line = match CommandLine::try_parse() {
+        Ok(line) => line,
+        // A hook that fails can stop a prompt.
+        Err(error) if error.use_stderr() && is_recall() => return ExitCode::SUCCESS,
+        Err(error) => error.exit(),
+    };
+    let Some(command) = line.command.or_else(default_command) else {
+        // A client that names no command must not wait for a server.
+        let error = CommandLine::command().error(
+            ErrorKind::MissingSubcommand,
+            "name a command: clients start `vademecum mcp`; `vademecum --help` lists all",
+        );
+        error.exit()
+    };
+    if let Command::Recall(command) = command {
+        return command.run(line.common, begun);
+    }
+    if let Command::Reader | Command::SqliteReader = command {
+        return run_reader(&command);
     }
     // The command itself reports invalid settings.
     let settings = line.common.load_settings().unwrap_or_default();
     telemetry::init_logging(&settings.log);
     set_reader_programs(&settings);
     let done = actix::System::new().block_on(async {
-        match line.command {
+        match command {
             Command::Demo(command) => command.run(&line.common).await,
+            Command::Open(command) => command.run(&line.common).await,
             Command::Serve(command) => command.run(&line.common).await,
             Command::Mcp(command) => command.run(&line.common).await,
             Command::Connect(command) => command.run(&line.common),
@@ -139,6 +173,7 @@ pub fn main() -> ExitCode {
             Command::Backup(command) => command.run(&line.common),
             Command::Restore(command) => command.run(&line.common),
             Command::Search(command) => command.run(&line.common).await,
+            Command::Links(command) => command.run(&line.common).await,
             Command::List(command) => command.run(&line.common).await,
             Command::Get(command) => command.run(&line.common).await,
             Command::Log(command) => command.run(&line.common).await,
@@ -146,15 +181,29 @@ pub fn main() -> ExitCode {
             Command::Check(command) => command.run(&line.common).await,
             Command::User(command) => command.run(&line.common),
             Command::Key(command) => command.run(&line.common),
+            Command::Client(command) => command.run(&line.common),
+            Command::Login(command) => command.run(&line.common),
             Command::Audit(command) => command.run(&line.common),
             Command::Eval(command) => command.run(&line.common).await,
-            Command::Reader | Command::SqliteReader => Ok(run_reader(&line.command)),
+            Command::Recall(command) => Ok(command.run(line.common, begun)),
+            Command::Reader | Command::SqliteReader => Ok(run_reader(&command)),
         }
     });
     done.unwrap_or_else(|error| {
         output::print_error(&format!("error: {error:#}"));
         ExitCode::FAILURE
     })
+}
+
+/// Returns the command of a person who names none: to see the library.
+fn default_command() -> Option<Command> {
+    let is_person = io::stdout().is_terminal() && io::stdin().is_terminal();
+    is_person.then(|| Command::Open(open::Open::default()))
+}
+
+/// Returns true if the command line is that of the recall hook.
+fn is_recall() -> bool {
+    first_argument().is_some_and(|command| command == "recall")
 }
 
 /// Makes untrusted files and databases be read by child processes of this program.
@@ -193,8 +242,6 @@ fn run_reader(command: &Command) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -8,11 +8,11 @@ use std::{
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use vademecum_kit::model::SourceName;
+use vademecum_kit::{journal::ConflictCopies, model::SourceName};
 
 use super::{
-    common::CommonOptions, get::parse_tool_reply, output::print_line, progress::progress_callback,
-    search,
+    common::CommonOptions, get::parse_tool_reply, login::create_login_link, output::print_line,
+    progress::progress_callback, search,
 };
 use crate::{
     app::App,
@@ -20,6 +20,7 @@ use crate::{
         import::{ImportOptions, import_files},
         text::format_count,
     },
+    transport::Listener,
 };
 use vademecum_core::{
     auth::LocalToken,
@@ -73,7 +74,10 @@ impl Demo {
         let app = App::new(settings)?;
         import_demo_library(&app, &folder.join("demo")).await?;
         print_line(&format!("\nServing at http://{address}/mcp. Searching for: {DEMO_QUERY}\n"));
-        let serving = app.serve(app.server_state()?, listener.into());
+        let listener = Listener::from(listener);
+        let site = listener.site_address()?;
+        let server_state = app.server_state(site.clone())?;
+        let serving = app.serve(server_state, listener);
         let asking = search_over_http(address, LocalToken::open(&folder)?);
         tokio::pin!(serving, asking);
         let found = tokio::select! {
@@ -86,6 +90,8 @@ impl Demo {
             return Ok(ExitCode::SUCCESS);
         }
         print_connection_help(address, common.data.as_deref());
+        // The last line is the one that a person is to open.
+        print_line(&format!("Open the library in a browser: {}", create_login_link(&app, &site)?));
         serving.await?;
         print_line("Stopped.");
         Ok(ExitCode::SUCCESS)
@@ -122,6 +128,7 @@ async fn import_demo_library(app: &App, folder: &Path) -> Result<()> {
         }
         let files = format_count(paths.len(), "file");
         let options = ImportOptions {
+            conflict_copies: ConflictCopies::InLibrary,
             kind: Some(source),
             paths,
             dry_run: false,

@@ -82,13 +82,12 @@ pub(super) async fn call_tool(app: &App, tool: &str, arguments: &Value) -> Resul
 
 /// Returns the JSON-RPC message of a tool call.
 pub(super) fn tool_call_message(tool: &str, arguments: &Value) -> String {
-    let message = json!({
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": { "name": tool, "arguments": arguments },
-    });
-    message.to_string()
+    request_message("tools/call", &json!({ "name": tool, "arguments": arguments }))
+}
+
+/// Returns the JSON-RPC message of a request.
+pub(super) fn request_message(method: &str, params: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
 }
 
 /// Returns the structured content of a reply. A protocol error or a tool error becomes an error.

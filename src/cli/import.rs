@@ -1,10 +1,15 @@
 //! `vademecum import`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
 
-use anyhow::{Result, bail};
-use vademecum_import::ReaderLimits;
-use vademecum_kit::model::SourceName;
+use anyhow::{Context, Result, bail};
+use vademecum_core::config::check_inner_folder;
+use vademecum_import::{ReaderLimits, TwoWayFolder};
+use vademecum_kit::{journal::ConflictCopies, model::SourceName};
 use vademecum_tldw::TldwUser;
 
 use super::{
@@ -14,11 +19,19 @@ use super::{
 };
 use crate::{
     actors::Library,
-    services::import::{
-        ImportOptions, ImportSummary, TargetUser, WatchEvent, copy_folders, import_files,
-        watch_files,
+    app::App,
+    services::{
+        import::{
+            ImportOptions, ImportSummary, TargetUser, WatchEvent, copy_folders, import_files,
+            watch_files,
+        },
+        text::sanitize,
+        two_way::{SyncLock, SyncScope, sync_folder},
     },
 };
+
+/// Maximum time to wait for another process that synchronizes the folder.
+const LOCK_PATIENCE: Duration = Duration::from_mins(1);
 
 /// Import files
 #[derive(Debug, clap::Args)]
@@ -30,6 +43,7 @@ Examples:
   vademecum import media ~/Documents/Articles
   vademecum import --dry-run --json cards/
   vademecum import --watch ~/Documents/Vault
+  vademecum import --two-way --new-notes Inbox ~/Documents/Vault
   vademecum import tldw /srv/tldw/Databases/user_databases --tldw-user 1
 
 KIND is the type of the items: notes, media, prompts, characters or chats. Without
@@ -46,7 +60,13 @@ folders of Markdown patterns. Other files are counted by format.
 Importing the same files again updates their items, and continues where an
 import was interrupted. A file that cannot be read is listed with the reason; the
 others are imported. A deleted file is listed; its items are kept. No
-file is ever changed. `vademecum sources` shows the import status of each.
+file is ever changed, except in folders that you open with --two-way. `vademecum sources`
+shows the import status of each.
+
+With --two-way, changes of notes in the library are written to their files (.md, .txt,
+.org), and edits of the files are imported while the server runs. If both changed the same
+lines, the file stays as you have it, and `… (conflict of <client> <date>)` beside it has the
+other version. The files of deleted notes are moved to `.trash` in the folder.
 
 Exit codes: 0 if the library has any of the items afterwards, 1 if nothing was read;
 the reason is shown."
@@ -61,6 +81,8 @@ pub(super) struct Import {
     /// Run until Ctrl-C: import new and changed files, and remove the items of deleted files
     #[arg(long, conflicts_with = "dry_run")]
     watch: bool,
+    #[command(flatten)]
+    two_way: TwoWayOptions,
     /// User whose databases to copy, if a tldw directory has several users [default: that of
     /// --user]
     #[arg(long, value_name = "ID")]
@@ -68,6 +90,20 @@ pub(super) struct Import {
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Options for folders that are written.
+#[derive(Debug, Default, clap::Args)]
+struct TwoWayOptions {
+    /// Keep folders and their notes in sync from now on: write changes of notes to the files
+    #[arg(long, conflicts_with_all = ["dry_run", "one_way"])]
+    two_way: bool,
+    /// Write notes that clients create into this folder below the two-way folder
+    #[arg(long, value_name = "FOLDER", requires = "two_way")]
+    new_notes: Option<PathBuf>,
+    /// Stop writing to the files of folders that were opened with --two-way
+    #[arg(long)]
+    one_way: bool,
 }
 
 impl Import {
@@ -81,12 +117,85 @@ impl Import {
         let app = common.create_app()?;
         let options = self.import_options(app.reader_limits())?;
         let library = app.library();
+        let known = app.folders().two_way_folders(app.principal().user(), &library.ledger())?;
+        let is_known = |path: &PathBuf| {
+            path.canonicalize().is_ok_and(|path| known.iter().any(|folder| folder.path == path))
+        };
+        let syncs_known =
+            !self.two_way.one_way && !self.dry_run && options.paths.iter().all(is_known);
+        if self.two_way.two_way || syncs_known {
+            return self.sync_two_way(&app, &options, &known).await;
+        }
+        if self.two_way.one_way {
+            for path in &options.paths {
+                end_two_way(&app, &library, path)?;
+            }
+        }
         if self.watch {
             self.watch(&library, &options).await?;
             return Ok(ExitCode::SUCCESS);
         }
         let summary = import_files(&library, &options, &progress_callback()).await?;
         self.finish_import(&library, &summary).await
+    }
+
+    /// Opens the named folders for writing unless they are, and synchronizes them, with `--watch`
+    /// until Ctrl-C.
+    async fn sync_two_way(
+        self,
+        app: &App,
+        options: &ImportOptions,
+        known: &[TwoWayFolder],
+    ) -> Result<ExitCode> {
+        if options.kind.is_some() {
+            bail!("--two-way takes folders of files of all kinds; name no kind");
+        }
+        if let Some(inside) = &self.two_way.new_notes {
+            check_inner_folder(inside).map_err(anyhow::Error::msg)?;
+        }
+        let library = app.library();
+        let mut has_problems = false;
+        for path in &options.paths {
+            let path =
+                path.canonicalize().with_context(|| format!("cannot open {}", path.display()))?;
+            if !path.is_dir() {
+                bail!("{} is not a folder; --two-way takes folders", path.display());
+            }
+            let opened = known.iter().find(|folder| folder.path == path).cloned();
+            let folder = match opened {
+                Some(folder) if !self.two_way.two_way => folder,
+                _ => {
+                    let folder = TwoWayFolder { path, new_notes: self.two_way.new_notes.clone() };
+                    library.ledger().add_two_way_folder(&folder)?;
+                    folder
+                }
+            };
+            let lock = SyncLock::acquire(&library, LOCK_PATIENCE).await?;
+            let progress = progress_callback();
+            let limits = options.limits;
+            let report =
+                sync_folder(&library, &folder, SyncScope::All, limits, &progress, &lock).await?;
+            if let Some(summary) = &report.imported {
+                self.print_report(summary)?;
+                has_problems |= summary.is_failure();
+            }
+            for path in &report.written {
+                print_line(&format!("written: {}", sanitize(&path.display().to_string())));
+            }
+            for (path, reason) in report.problems.iter().chain(&report.refusals) {
+                print_error(&format!(
+                    "not written: {}: {reason}",
+                    sanitize(&path.display().to_string())
+                ));
+            }
+            has_problems |= !report.problems.is_empty();
+        }
+        if self.watch {
+            print_error("keeping the folders in sync; press Ctrl-C to stop");
+            app.sync_folders_until(tokio::signal::ctrl_c()).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Ok(if has_problems { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
     /// Imports the files and their changes until Ctrl-C.
@@ -175,6 +284,7 @@ impl Import {
                     dry_run: self.dry_run,
                     follow_deletions: self.watch,
                     limits,
+                    conflict_copies: ConflictCopies::InLibrary,
                 });
             }
         };
@@ -184,8 +294,23 @@ impl Import {
             dry_run: self.dry_run,
             follow_deletions: self.watch,
             limits,
+            conflict_copies: ConflictCopies::InLibrary,
         })
     }
+}
+
+/// Ends writing to the files of a folder.
+fn end_two_way(app: &App, library: &Library, path: &Path) -> Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if library.ledger().remove_two_way_folder(&path)? {
+        print_error(&format!("{} is imported only, from now on", path.display()));
+        return Ok(());
+    }
+    let configured = app.folders().two_way_folders(app.principal().user(), &library.ledger())?;
+    if configured.iter().any(|folder| folder.path == path) {
+        bail!("{} is a two-way folder of the settings; change `two_way` there", path.display());
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -194,8 +319,15 @@ mod tests {
 
     fn parse_options(words: &[&str]) -> Result<(Option<SourceName>, usize)> {
         let named = words.iter().map(PathBuf::from).collect();
-        let options = Import { named, dry_run: false, watch: false, tldw_user: None, json: false }
-            .import_options(ReaderLimits::default())?;
+        let import = Import {
+            named,
+            dry_run: false,
+            watch: false,
+            two_way: TwoWayOptions::default(),
+            tldw_user: None,
+            json: false,
+        };
+        let options = import.import_options(ReaderLimits::default())?;
         Ok((options.kind, options.paths.len()))
     }
 

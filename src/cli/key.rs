@@ -12,7 +12,7 @@ use super::{
     common::CommonOptions,
     output::{print_error, print_line},
 };
-use crate::app::App;
+use crate::{app::App, services::text::sanitize};
 use vademecum_core::auth::{Accounts, KeyId, KeyRecord, KeyRequest, KeyScope, Right, UserId};
 
 /// Lifetime of a key without `--expires`.
@@ -31,7 +31,7 @@ Examples:
 pub(super) enum KeyCommand {
     /// Create a key and print it once: only its hash is stored
     Create(Box<CreateKey>),
-    /// List the keys: id, user, scopes, validity, creation time, last use, name, further scope
+    /// List the keys and the grants of clients: id, user, scopes, validity, creation time, last use, name, further scope
     List,
     /// Replace the secret of a key and print the new key once
     Rotate {
@@ -193,6 +193,10 @@ fn format_key(key: &KeyRecord) -> String {
         (None, None) => "does not expire".to_owned(),
     };
     let delegating = if key.delegating { " delegating" } else { "" };
+    let name = match &key.client_id {
+        Some(_) => format!("client {}", sanitize(&key.name)),
+        None => key.name.clone(),
+    };
     let used = key.last_used_at.map_or_else(|| "never used".to_owned(), |at| format!("used {at}"));
     format!(
         "{}\t{}\t{}{delegating}\t{state}\t{}\t{used}\t{}\t{}",
@@ -200,7 +204,7 @@ fn format_key(key: &KeyRecord) -> String {
         key.user,
         key.rights,
         key.created_at,
-        key.name,
+        name,
         key.scope.describe()
     )
 }

@@ -4,7 +4,10 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 
-use super::{common::CommonOptions, serve::serve_http};
+use super::{
+    common::CommonOptions,
+    serve::{print_page_link, serve_http},
+};
 use crate::app::App;
 use vademecum_core::config::{ToolNames, Transport};
 
@@ -42,7 +45,7 @@ impl Mcp {
                 app.check_custom_tools().await?;
                 app.serve_stdio().await?;
             }
-            Transport::StreamableHttp => serve_http(settings).await?,
+            Transport::StreamableHttp => serve_http(settings, print_page_link).await?,
         }
         Ok(ExitCode::SUCCESS)
     }

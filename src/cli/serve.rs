@@ -1,12 +1,16 @@
 //! `vademecum serve`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    io::{self, IsTerminal as _},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use anyhow::{Context, Result};
 
-use super::{common::CommonOptions, output::print_error};
+use super::{common::CommonOptions, login::create_login_link, output::print_error};
 use crate::{app::App, transport::Listener};
-use vademecum_core::config::{ListenAddress, Settings, ToolNames};
+use vademecum_core::config::{AuthMode, ListenAddress, PublicUrl, Settings, ToolNames};
 
 /// Serve HTTP and WebSocket
 #[derive(Debug, clap::Args)]
@@ -41,21 +45,46 @@ impl Serve {
             settings.storage.tldw = Some(folder);
         }
         settings.check_mcp_enabled()?;
-        serve_http(settings).await?;
+        serve_http(settings, print_page_link).await?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Serves HTTP and WebSocket at the address of the settings.
-pub(super) async fn serve_http(settings: Settings) -> Result<()> {
+/// Prints the address of the pages on a terminal; that of a server for one user is a link that logs
+/// in, which a log must not have.
+pub(super) fn print_page_link(app: &App, address: &PublicUrl) {
+    if !io::stderr().is_terminal() {
+        return;
+    }
+    if app.settings().auth.mode == AuthMode::Multi {
+        print_error(&format!("pages: {address}/"));
+        return;
+    }
+    match create_login_link(app, address) {
+        Ok(link) => {
+            print_error(&format!("your library in the browser (once, within 10 minutes): {link}"));
+        }
+        Err(error) => tracing::warn!(%error, "no link to the pages could be created"),
+    }
+}
+
+/// Serves HTTP and WebSocket at the address of the settings. `announce` is called before the first
+/// request if there are pages.
+pub(super) async fn serve_http(
+    settings: Settings,
+    announce: impl FnOnce(&App, &PublicUrl),
+) -> Result<()> {
     raise_open_file_limit();
     let address = settings.listen_address()?.clone();
     let mut app = App::new(settings)?;
     app.check_custom_tools().await?;
-    let server_state = app.server_state()?;
     let listener =
         Listener::bind(&address).with_context(|| format!("cannot listen on {address}"))?;
+    let server_state = app.server_state(listener.site_address()?)?;
     print_error(&format!("listening on {}", listener.describe()?));
+    if let Some(logins) = server_state.logins.as_ref().filter(|_| server_state.pages.is_some()) {
+        announce(&app, logins.public_url());
+    }
     Ok(app.serve(server_state, listener).await?)
 }
 

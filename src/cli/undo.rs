@@ -11,7 +11,7 @@ use vademecum_kit::{
 use super::{
     audit::{parse_since, record_command},
     common::CommonOptions,
-    output::{print_json, print_line},
+    output::{print_error, print_json, print_line},
 };
 use crate::services::text::{format_count, sanitize};
 
@@ -24,7 +24,8 @@ Examples:
   vademecum undo --since 2026-01-31
 
 Items get a new version without these changes; later changes of others remain. An item that
-one of them created is deleted, a deleted one is restored. Where others have changed the same
+one of them created is deleted, a deleted one is restored, and the files of two-way folders are
+written. Where others have changed the same
 lines since, the item is kept as it is, with the reason, and the exit code is 1.")]
 pub(super) struct Undo {
     /// Undo only changes by clients of this name
@@ -61,7 +62,13 @@ impl Undo {
                 Err(error) => bail!("{name}: {error}; other sources were undone"),
             }
         }
+        let mut is_written = true;
         if !self.dry_run {
+            for file in app.folders().write_all(app.principal().user(), &library).await? {
+                let reason = file.problem.unwrap_or_default();
+                print_error(&sanitize(&format!("not written: {}: {reason}", file.path)));
+                is_written = false;
+            }
             record_command(&app, "undo", Some(app.principal().user()), None, true);
         }
         if self.json {
@@ -75,7 +82,7 @@ impl Undo {
             }
         }
         let kept = items.iter().any(|item| matches!(item.outcome, UndoOutcome::Kept { .. }));
-        Ok(if kept { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        Ok(if kept || !is_written { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }
 

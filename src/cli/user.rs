@@ -1,17 +1,27 @@
 //! `vademecum user`.
 
-use std::{fs, path::Path, process::ExitCode};
+use std::{
+    fs,
+    io::{BufRead as _, IsTerminal as _},
+    path::Path,
+    process::ExitCode,
+};
 
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
+use console::Term;
+use secrecy::{ExposeSecret as _, SecretString};
 
-use super::{audit::record_command, common::CommonOptions, output::print_line};
+use super::{
+    audit::record_command, client::authorization_server, common::CommonOptions, output::print_line,
+};
 use crate::{app::App, services::text::format_count};
 use vademecum_core::{
-    auth::{UserId, UserRecord},
+    auth::{Right, UserId, UserRecord},
     config::Quotas,
 };
 use vademecum_kit::{model::Timestamp, store::create_private_folder};
+use vademecum_oauth::check_password;
 
 /// Add, list, suspend and remove the users of a multi-user server
 #[derive(Debug, Subcommand)]
@@ -19,6 +29,8 @@ use vademecum_kit::{model::Timestamp, store::create_private_folder};
 Examples:
   vademecum user add ada
   vademecum user list
+  vademecum user password ada
+  vademecum user rights ada admin
   vademecum user quota ada --bytes 1000000000 --items 10000
   vademecum user suspend ada
   vademecum user remove ada --yes")]
@@ -30,6 +42,22 @@ pub(super) enum UserCommand {
     },
     /// List the users, with the number of valid keys and the state of each
     List,
+    /// Set the password with which a user logs in to admit clients; it is read from standard input
+    Password {
+        /// Name of the user
+        name: UserId,
+        /// Remove the password instead
+        #[arg(long)]
+        remove: bool,
+    },
+    /// Set the strongest right that a user may give to a client; clients that were admitted keep
+    /// theirs
+    Rights {
+        /// Name of the user
+        name: UserId,
+        /// read, write (includes read) or admin (includes all)
+        right: Right,
+    },
     /// Refuse the keys and tokens of a user and end the user's sessions; the library stays
     Suspend {
         /// Name of the user
@@ -79,6 +107,20 @@ impl UserCommand {
             Self::List => {
                 accounts.list_users()?.iter().for_each(|user| print_line(&format_user(user)));
             }
+            Self::Password { name, remove } => {
+                let password = if remove { None } else { Some(read_password(&name)?) };
+                let set = authorization_server(&app)?.set_password(&name, password.as_ref());
+                record_command(&app, "user.password", Some(&name), None, set.is_ok());
+                set?;
+                let done = if remove { "removed" } else { "set" };
+                print_line(&format!("{done} the password of {name}"));
+            }
+            Self::Rights { name, right } => {
+                let set = authorization_server(&app)?.set_grantable(&name, right);
+                record_command(&app, "user.rights", Some(&name), None, set.is_ok());
+                set?;
+                print_line(&format!("{name} may give clients the right `{right}`"));
+            }
             Self::Suspend { name } => {
                 let suspended = accounts.suspend_user(&name);
                 record_command(&app, "user.suspend", Some(&name), None, suspended.is_ok());
@@ -112,6 +154,28 @@ impl UserCommand {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Reads a new password from standard input: twice without showing it on a terminal, otherwise one
+/// line.
+fn read_password(name: &UserId) -> Result<SecretString> {
+    let terminal = Term::stderr();
+    let password = if std::io::stdin().is_terminal() {
+        terminal.write_str(&format!("password of {name}: "))?;
+        let first = SecretString::from(terminal.read_secure_line()?);
+        terminal.write_str("once more: ")?;
+        let second = SecretString::from(terminal.read_secure_line()?);
+        if first.expose_secret() != second.expose_secret() {
+            bail!("the two passwords differ: nothing was changed");
+        }
+        first
+    } else {
+        let mut line = String::new();
+        std::io::stdin().lock().read_line(&mut line).context("cannot read the password")?;
+        SecretString::from(line.trim_end_matches(['\r', '\n']))
+    };
+    check_password(&password).map_err(anyhow::Error::msg)?;
+    Ok(password)
 }
 
 /// Deletes the folder of a library, or moves it to the folder `removed`. Returns the outcome for the

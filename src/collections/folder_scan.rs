@@ -210,7 +210,7 @@ impl FileReader<'_> {
         // The hash is of the bytes that were read, in case the file has changed meanwhile.
         let read = self.pool.read(Some(SourceName::Media), file.found.clone());
         let hash = self.content_hash(file, read.digest.as_deref().unwrap_or_default());
-        let import::ParsedFile { drafts, problems } = read.result?;
+        let import::ParsedFile { drafts, problems, .. } = read.result?;
         let Some(importer) = read.importer else { return Ok(FileOutcome::Unsupported) };
         let format = importer.format_name();
         let media = drafts.into_iter().filter_map(|draft: Draft| match draft.body {

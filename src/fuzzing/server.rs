@@ -9,7 +9,7 @@ use super::sample_library;
 use crate::app::App;
 use vademecum_core::{
     auth::{Principal, local_principal},
-    config::{Limits, Settings, Storage, Tools},
+    config::{Limits, PublicUrl, Settings, Storage, Tools},
 };
 use vademecum_mcp::{MessageHeaders, Outbound, Peer, RequestDefaults, Service};
 
@@ -62,8 +62,9 @@ impl FuzzedServer {
             ..Settings::default()
         };
         let runner = actix::System::new();
-        let server_state =
-            runner.block_on(async { App::new(settings).and_then(|app| app.server_state()) });
+        let server_state = runner.block_on(async {
+            App::new(settings).and_then(|app| app.server_state(PublicUrl::localhost()))
+        });
         let service = server_state.expect("the server of one user").service;
         Self { runner, service, principal: local_principal(user), _folder: folder }
     }

@@ -8,7 +8,7 @@ pub(super) fn fuzz_settings(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(settings) = Settings::parse(text) {
         settings.listen_address().ok();
-        settings.auth.authorization_servers();
+        settings.auth.authorization_servers(settings.server.public_url.as_ref());
         settings.limits.source_timeout();
     }
 }

@@ -11,6 +11,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use vademecum_import::exported;
 use vademecum_kit::{
+    journal::{ExportedVersions, export_versions},
     model::{ChatDraft, Deadline, Draft, DraftBody, SourceName},
     source::{Source, SourceError},
     store::{Reader, Store, first_origins},
@@ -134,9 +135,9 @@ fn export_source(
         let origins = first_origins(reader, source.name())?;
         let ids = source.suggest_items(reader, "", usize::MAX)?.values;
         let mut counter = ProgressCounter::start(progress, source.name().as_str(), ids.len());
-        let mut write = |id: &str, folder: &Path, draft: Draft| {
+        let mut write = |id: &str, folder: &Path, draft: Draft, versions| {
             counter.advance();
-            let written = write_item(folder, draft);
+            let written = write_item(folder, draft, versions);
             written.map_err(|error| failure = Some(error.of_item(id))).is_ok()
         };
         let mut branches = Vec::new();
@@ -148,13 +149,14 @@ fn export_source(
                     parent_origin: of.to_owned(),
                     origin: draft.origin,
                 });
-            } else if !write(id, &folder, draft) {
+            } else if !write(id, &folder, draft, export_versions(&**source, reader, id)?) {
                 break;
             }
         }
         for (id, depth) in branch_depths(&branches) {
             let draft = load_draft(source, reader, id, &origins)?;
-            if !write(id, &folder.with_file_name(branches_folder(depth)), draft) {
+            let folder = folder.with_file_name(branches_folder(depth));
+            if !write(id, &folder, draft, export_versions(&**source, reader, id)?) {
                 break;
             }
         }
@@ -234,11 +236,15 @@ fn branches_folder(depth: usize) -> String {
     if depth < 2 { "chats-branches".to_owned() } else { format!("chats-branches-{depth:06}") }
 }
 
-fn write_item(folder: &Path, draft: Draft) -> Result<(), ExportError> {
+fn write_item(
+    folder: &Path,
+    draft: Draft,
+    versions: Option<ExportedVersions>,
+) -> Result<(), ExportError> {
     let stem = file_stem(&draft);
     let failed = || format!("cannot create {}", folder.display());
     fs::create_dir_all(folder).map_err(FileError::with_message(failed))?;
-    for (name, bytes) in exported::write_item(draft, &stem)? {
+    for (name, bytes) in exported::write_item(draft, versions, &stem)? {
         atomic_write::write_new_file(&folder.join(name), &bytes)?;
     }
     Ok(())

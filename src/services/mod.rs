@@ -4,10 +4,14 @@
 pub(crate) mod atomic_write;
 pub(crate) mod backup;
 pub(crate) mod check;
+pub(crate) mod clip;
 pub(crate) mod custom_tools;
 pub(crate) mod export;
 pub(crate) mod file_error;
 pub(crate) mod import;
 pub(crate) mod library_folders;
+pub(crate) mod permalink;
 pub(crate) mod progress;
 pub(crate) mod text;
+pub(crate) mod topic_map;
+pub(crate) mod two_way;

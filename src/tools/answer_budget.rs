@@ -1,5 +1,7 @@
 //! The token budget of a search, measured on the answer as the client receives it.
 
+use std::sync::Arc;
+
 use vademecum_kit::model::{Hit, Uri};
 use vademecum_mcp::Shape;
 
@@ -10,7 +12,7 @@ use super::{
     token_estimate::estimate_tokens,
     tool::to_tool_result,
 };
-use crate::actors::SearchPage;
+use crate::{actors::SearchPage, services::permalink::SiteAddress};
 
 /// A page of results, and how it is sent.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub(super) struct SearchAnswer {
     pub(super) wants_text: bool,
     /// Whether invisible characters are removed.
     pub(super) is_cleaned: bool,
+    /// Address of the pages, for the permalinks of compact results.
+    pub(super) site: Arc<SiteAddress>,
 }
 
 /// An answer within its budget, and the results that are not part of it.
@@ -78,12 +82,13 @@ impl SearchAnswer {
         let text = has_text.then(|| render_page(&self.query, &output, pause));
         let output = output.map_results(|hits| match self.shape {
             Shape::Full => SearchResults::Full(hits),
-            Shape::Compact => compact_results(hits),
+            Shape::Compact => compact_results(hits, &self.site),
         });
         ToolOutput { output, text, meta }
     }
 }
 
-fn compact_results(hits: Vec<Hit>) -> SearchResults {
-    SearchResults::Compact(hits.into_iter().map(CompactHit::from).collect())
+fn compact_results(hits: Vec<Hit>, site: &SiteAddress) -> SearchResults {
+    let hits = hits.into_iter().map(|hit| CompactHit::of_snippet(hit, site));
+    SearchResults::Compact(hits.collect())
 }

@@ -10,6 +10,7 @@ use super::{
     output::{CompactHit, page_output},
     render::content_text,
     resources::read_on_sentence,
+    results_app,
 };
 use crate::actors::{self, CallError};
 use vademecum_mcp::{RequestContext, Toolset};
@@ -37,6 +38,8 @@ impl Tool for DeepResearchSearch {
     const TITLE: &'static str = "Search";
     const DESCRIPTION: &'static str = "Search the user's library. Read a result with fetch.";
     const TOOLSET: Toolset = Toolset::DeepResearch;
+    const APP_URI: Option<&'static str> = Some(results_app::URI);
+    const HAS_LONG_RESULTS: bool = true;
     type Output = SearchOutput;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
@@ -66,7 +69,8 @@ impl Tool for DeepResearchSearch {
             let meta = replied.meta.get_or_insert_default();
             meta.insert("vademecum/read_on".to_owned(), read_on.into());
         }
-        let results = replied.output.results.into_iter().map(CompactHit::from).collect();
+        let hits = replied.output.results.into_iter();
+        let results = hits.map(|hit| CompactHit::of_snippet(hit, toolbox.site())).collect();
         // The deep-research contract requires the text to be the same JSON.
         Ok(ToolOutput { output: SearchOutput { results }, text: None, meta: replied.meta })
     }
@@ -86,13 +90,14 @@ impl Tool for DeepResearchFetch {
     const TITLE: &'static str = "Fetch";
     const DESCRIPTION: &'static str = "Read a result of search in full.";
     const TOOLSET: Toolset = Toolset::DeepResearch;
+    const HAS_LONG_RESULTS: bool = true;
     type Output = CompactHit;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let uri: Uri =
             self.id.parse().map_err(|error| CallError::Invalid(format!("id: {error}")))?;
         let source = uri.source;
-        let asked = uri.to_string();
+        let (asked, named) = (uri.to_string(), uri.clone());
         let (id, part) = split_uri(uri);
         let options =
             RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
@@ -102,7 +107,10 @@ impl Tool for DeepResearchFetch {
         let more = item
             .range
             .and_then(|range| Some((range.next_offset?, read_on_sentence(&asked, range)?)));
-        let mut document = CompactHit::new(item.meta, content_text(&item.content));
+        let mut document = CompactHit::new(item.meta, content_text(&item.content), toolbox.site());
+        if let Some(permalink) = toolbox.site().permalink(&named, None) {
+            document.url = permalink;
+        }
         document.id = asked;
         if let Some((offset, read_on)) = more {
             document.metadata.insert("truncated", "true".to_owned());

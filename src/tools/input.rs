@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error};
-use vademecum_kit::model::{
-    ChatMatchScope, Filters, ItemId, Order, PromptField, SourceName, Timestamp, Uri,
+use serde_json::Value;
+use vademecum_kit::{
+    journal::AsOf,
+    model::{ChatMatchScope, Filters, ItemId, Order, PromptField, SourceName, Timestamp, Uri},
 };
 
 use crate::actors::{CallError, SourceSelection};
@@ -60,6 +62,34 @@ fn deserialize_range_end<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Timestamp, D::Error> {
     Timestamp::parse_range_end(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+/// A state of an item in the past: a version, or a time. A date without a time means the end of that
+/// day.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AsOfInput(pub(crate) AsOf);
+
+impl<'de> Deserialize<'de> for AsOfInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if let Ok(version @ 1..) = text.trim().parse::<i64>() {
+            return Ok(Self(AsOf::Version(version)));
+        }
+        let time = Timestamp::parse_range_end(&text);
+        time.map(|time| Self(AsOf::Time(time)))
+            .map_err(|error| D::Error::custom(format!("{error}; or pass a version")))
+    }
+}
+
+impl JsonSchema for AsOfInput {
+    fn schema_name() -> Cow<'static, str> {
+        "AsOf".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string" })
+    }
 }
 
 /// One string, or a list of strings.

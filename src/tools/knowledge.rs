@@ -1,22 +1,27 @@
 //! `knowledge.search` and `knowledge.get`: search and read across all sources.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use vademecum_kit::{
-    model::{Item, ItemId, ItemName, Order, RetrievalOptions, SourceName, Timestamp},
+    model::{Item, ItemId, ItemName, Order, RetrievalOptions, SourceName, Timestamp, Uri},
     store::cooperative_yield,
 };
 
 use super::{
     SearchModeInput, Tool, ToolRegistry, ToolResult,
     answer_budget::{FittedAnswer, SearchAnswer},
-    input::{ItemFilters, KnowledgeFilters, Limit, Offset, PositiveNumber, source_of_uri},
+    input::{
+        AsOfInput, ItemFilters, KnowledgeFilters, Limit, Offset, PositiveNumber, source_of_uri,
+    },
     item_lookup::ItemReference,
+    link_notes,
     output::{MAX_INLINE_RESULTS, SearchResponse, SearchResults},
     query_embedding::VectorOptions,
-    source_resolution,
+    results_app, source_resolution,
 };
-use crate::actors;
+use crate::actors::{self, CallError};
 use vademecum_mcp::{RequestContext, Scope, Shape};
 
 /// Searches all sources at once.
@@ -59,6 +64,9 @@ pub struct KnowledgeSearch {
     before: Option<Timestamp>,
     /// Any of these.
     tags: Option<Vec<String>>,
+    /// Only items to which this one links.
+    #[schemars(description = "Only what this uri links to.")]
+    linked_from: Option<Uri>,
     /// By source
     filters: Option<KnowledgeFilters>,
     /// Compact: the fields of `fetch`.
@@ -75,6 +83,8 @@ impl Tool for KnowledgeSearch {
     const TITLE: &'static str = "Search everything";
     const DESCRIPTION: &'static str = "Search the user's notes, media, chats, characters and \
         prompts at once. Read a hit with knowledge.get and its uri and loc.";
+    const APP_URI: Option<&'static str> = Some(results_app::URI);
+    const HAS_LONG_RESULTS: bool = true;
     type Output = SearchResponse<SearchResults>;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
@@ -85,6 +95,19 @@ impl Tool for KnowledgeSearch {
         let common = ItemFilters { after: self.after, before: self.before, tags: self.tags };
         for selection in &mut wanted {
             common.apply_to(selection);
+        }
+        if let Some(uri) = &self.linked_from {
+            let mut linked = link_notes::linked_items(toolbox, call, uri).await?;
+            // Links do not lead to documents of collections.
+            wanted.retain(|selection| selection.from_collection.is_none());
+            if wanted.is_empty() {
+                let problem = "linked_from: no links lead to documents of collections";
+                return Err(CallError::Invalid(problem.to_owned()));
+            }
+            for selection in &mut wanted {
+                let items = linked.remove(&selection.from_source).unwrap_or_default();
+                selection.filters.items = Some(items);
+            }
         }
         let scope = match self.session.as_deref() {
             Some("new") => Some(Scope::Handle(toolbox.registry().create_session(&call.principal))),
@@ -124,6 +147,7 @@ impl Tool for KnowledgeSearch {
             shape: self.shape.or(call.defaults.shape).unwrap_or_default(),
             wants_text: toolbox.wants_text(),
             is_cleaned: toolbox.cleans_text(),
+            site: Arc::clone(toolbox.site()),
         };
         let max_tokens = self.max_tokens.map_or(usize::MAX, |tokens| tokens.0);
         let FittedAnswer { output, dropped } = if answer.page.hits.len() <= MAX_INLINE_RESULTS {
@@ -145,9 +169,10 @@ pub struct KnowledgeGet {
     #[schemars(extend("description" = ""))]
     source: Option<SourceName>,
     /// `id` or `uri`.
+    #[schemars(description = "Or `uri`.")]
     id: Option<ItemId>,
     /// Title or name; for notes also the file name or an alias.
-    #[schemars(description = "Or alias.")]
+    #[schemars(description = "")]
     title: Option<String>,
     /// The imported file, or the end of its path.
     #[schemars(description = "Or its end.")]
@@ -155,19 +180,23 @@ pub struct KnowledgeGet {
     /// Web address of a document.
     #[schemars(description = "")]
     url: Option<String>,
+    /// The item as it was at a time or version.
+    #[schemars(description = "Or version.")]
+    as_of: Option<AsOfInput>,
     /// What to read.
     #[schemars(extend("description" = ""))]
     retrieval: Option<RetrievalOptions>,
     /// Keep invisible characters.
-    #[schemars(description = "With invisible characters.")]
+    #[schemars(description = "Uncleaned.")]
     raw: Option<bool>,
 }
 
 impl Tool for KnowledgeGet {
     const NAME: &'static str = "knowledge.get";
     const TITLE: &'static str = "Read an item";
-    const DESCRIPTION: &'static str = "Read an item: a snippet, the passage at retrieval.loc (mode \
-        chunk or chunk_with_siblings), or all (full, in pages).";
+    const DESCRIPTION: &'static str = "Read an item: a snippet, all (full), or the passage at \
+        retrieval.loc (chunk, chunk_with_siblings).";
+    const HAS_LONG_RESULTS: bool = true;
     type Output = Item;
 
     fn wants_raw(&self) -> bool {
@@ -189,11 +218,15 @@ impl Tool for KnowledgeGet {
             (None, None) => SourceName::ALL.to_vec(),
         };
         let (source, id, part) = reference.find(toolbox, call, &sources).await?;
+        let options = self.retrieval.unwrap_or_default();
+        if let Some(AsOfInput(as_of)) = self.as_of {
+            return toolbox.read_past_item(call, (source, id), as_of, options).await;
+        }
         let read = actors::ReadRequest {
             source,
             id,
             part,
-            options: self.retrieval.unwrap_or_default(),
+            options,
             page: None,
             preferences: call.defaults.preferences,
         };

@@ -116,6 +116,7 @@ impl Tool for SearchKnowledgebase {
     const DESCRIPTION: &'static str =
         "Search documentation by product and version. list_products names them.";
     const TOOLSET: Toolset = Toolset::Knowledgebase;
+    const HAS_LONG_RESULTS: bool = true;
     type Output = SearchKnowledgebaseOutput;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {

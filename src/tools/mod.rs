@@ -14,17 +14,22 @@ mod input;
 mod item_lookup;
 mod knowledge;
 mod knowledgebase;
+mod link_notes;
+mod links;
 mod list;
 mod output;
 mod prompts;
 mod query_embedding;
 mod rag;
+mod recall;
 mod related;
 mod render;
 mod resources;
+mod results_app;
 mod safe_text;
 mod schema;
 mod segments;
+mod skills;
 mod source_resolution;
 mod source_tools;
 mod sql;
@@ -42,6 +47,7 @@ pub use embedding::GenerateEmbedding;
 pub use history::KnowledgeHistory;
 pub use knowledge::{KnowledgeGet, KnowledgeSearch};
 pub use knowledgebase::SearchKnowledgebase;
+pub use links::KnowledgeLinks;
 pub use list::KnowledgeList;
 pub(crate) use output::PHRASE_NOT_FOUND;
 pub use query_embedding::SearchModeInput;
@@ -51,6 +57,7 @@ pub use rag::{
 };
 pub use related::KnowledgeRelated;
 pub use segments::{RagSearch, VerifyDocumentAccess};
+pub(crate) use skills::SkillCatalog;
 pub use source_tools::{
     CharactersGet, CharactersSearch, ChatsGet, ChatsSearch, MediaGet, MediaSearch, NotesGet,
     NotesSearch, PromptsGet, PromptsSearch,

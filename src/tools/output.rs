@@ -6,12 +6,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use vademecum_kit::{
+    links::ItemRef,
     model::{Hit, SourceName},
     store::cooperative_yield,
 };
 
 use super::{ToolOutput, ToolRegistry, render, round_similarity};
-use crate::actors::{CallError, SearchPage, SourceFailure};
+use crate::{
+    actors::{CallError, SearchPage, SourceFailure},
+    services::permalink::SiteAddress,
+};
 use vademecum_mcp::RequestContext;
 
 /// Largest number of results whose text is rendered on the event loop. Below this size, rendering
@@ -93,7 +97,7 @@ pub struct CompactHit {
     pub(crate) title: String,
     /// The snippet, or the full text.
     pub(crate) text: String,
-    /// URL of the publication; empty if unknown.
+    /// Web address of the item on the pages of this server; without one, that of the publication.
     pub(crate) url: String,
     /// Other known fields, by name.
     pub(crate) metadata: BTreeMap<&'static str, String>,
@@ -101,7 +105,8 @@ pub struct CompactHit {
 
 impl CompactHit {
     /// Converts a hit, with `text` as its text.
-    pub(crate) fn new(hit: Hit, text: String) -> Self {
+    pub(crate) fn new(hit: Hit, text: String, site: &SiteAddress) -> Self {
+        let permalink = site.permalink(&hit.uri, hit.loc.as_ref());
         let mut metadata = BTreeMap::from([
             ("source", hit.source.to_string()),
             ("origin", hit.origin.as_str().to_owned()),
@@ -115,23 +120,32 @@ impl CompactHit {
         note("last_modified", hit.last_modified.map(|moment| moment.to_string()));
         note("media_type", hit.media_type);
         note("sender", hit.sender);
+        let titles = |items: &[ItemRef]| {
+            let shown = items.iter().map(|it| format!("{} ({})", it.title, it.uri));
+            (!items.is_empty()).then(|| shown.collect::<Vec<_>>().join("; "))
+        };
+        note("supersedes", titles(&hit.supersedes));
+        note("superseded_by", titles(&hit.superseded_by));
         note("omitted_tags", hit.omitted_tags.map(|count| count.to_string()));
         note("tags", hit.tags.filter(|tags| !tags.is_empty()).map(|tags| tags.join(", ")));
         let openable = |url: &String| url.starts_with("http://") || url.starts_with("https://");
+        let published = hit.url.filter(openable);
+        if permalink.is_some() {
+            note("web_address", published.clone());
+        }
         Self {
             id: hit.uri.to_string(),
             title: hit.title.unwrap_or_else(|| hit.uri.to_string()),
             text,
-            url: hit.url.filter(openable).unwrap_or_default(),
+            url: permalink.or(published).unwrap_or_default(),
             metadata,
         }
     }
-}
 
-impl From<Hit> for CompactHit {
-    fn from(mut hit: Hit) -> Self {
+    /// Converts a hit, with its snippet as its text.
+    pub(crate) fn of_snippet(mut hit: Hit, site: &SiteAddress) -> Self {
         let snippet = hit.snippet.take().unwrap_or_default();
-        Self::new(hit, snippet)
+        Self::new(hit, snippet, site)
     }
 }
 

@@ -5,7 +5,8 @@ use std::fmt::{Display, Write};
 
 use serde_json::{Map, Value, json};
 use vademecum_kit::{
-    model::{ContentOrigin, Hit, Item, Loc},
+    links::ItemRef,
+    model::{Backlinks, ContentOrigin, Hit, Item, Loc},
     search::{FtsQuery, Highlighter, make_snippet},
 };
 
@@ -37,6 +38,7 @@ pub(crate) fn render_page(query: &str, page: &SearchResponse<Vec<Hit>>, pause: f
         let found = hit.snippet.as_deref().unwrap_or_default();
         let shown = densest_excerpt(&mut finder, found, left.saturating_sub(before.len()));
         push_display(&mut text, format_args!("  {before}{shown}\n"));
+        push_supersessions(&mut text, "  ", hit);
     }
     push_page_notes(&mut text, page);
     text
@@ -55,7 +57,9 @@ pub(crate) fn render_item(item: &Item) -> String {
     for part in parts.into_iter().flatten() {
         push_display(&mut text, format_args!(" — {part}"));
     }
-    push_display(&mut text, format_args!("\n\n{}\n", content_text(&item.content)));
+    text.push('\n');
+    push_supersessions(&mut text, "", hit);
+    push_display(&mut text, format_args!("\n{}\n", content_text(&item.content)));
     for attachment in item.attachments.iter().flatten() {
         push_display(&mut text, format_args!("\n[attachment]\n{}\n", render_fields(attachment)));
     }
@@ -70,7 +74,29 @@ pub(crate) fn render_item(item: &Item) -> String {
         }
         text.push_str("]\n");
     }
+    if let Some(Backlinks { total, items }) = &item.backlinks {
+        let more = if *total > items.len() { "; …" } else { "" };
+        let items = item_list(items);
+        push_display(&mut text, format_args!("\n[linked from {total}: {items}{more}]\n"));
+    }
     text
+}
+
+/// Appends the items that a hit replaces, and those that replace it.
+fn push_supersessions(text: &mut String, indent: &str, hit: &Hit) {
+    for (words, items) in [("replaced by", &hit.superseded_by), ("replaces", &hit.supersedes)] {
+        if !items.is_empty() {
+            push_display(text, format_args!("{indent}[{words} {}]\n", item_list(items)));
+        }
+    }
+}
+
+fn item_list(items: &[ItemRef]) -> String {
+    let shown = items.iter().map(|item| {
+        let words: Vec<&str> = item.title.split_whitespace().collect();
+        format!("{} — {}", truncate_text(&words.join(" "), MAX_TITLE_BYTES), item.uri)
+    });
+    shown.collect::<Vec<_>>().join("; ")
 }
 
 /// Converts an item's content to plain text.

@@ -1,7 +1,7 @@
 //! MCP resources: every item by its URI, the media types, library statistics and the system
 //! information of databases.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use serde::Serialize;
 use serde_json::json;
@@ -9,9 +9,8 @@ use vademecum_kit::model::{
     Preferences, Range, RetrievalMode, RetrievalOptions, SourceName, SourceStats, Timestamp, Uri,
 };
 
-use super::{ToolRegistry, input::split_uri, sql::system_info};
+use super::{ToolRegistry, input::split_uri, results_app, skills::SKILL_SCHEME, sql::system_info};
 use crate::actors::{self, CallError, Library};
-use vademecum_core::auth::Principal;
 use vademecum_mcp::{RequestContext, Resource, ResourceContents, ResourceTemplate};
 
 /// URI of the library statistics.
@@ -26,11 +25,14 @@ const SUGGESTED_MEDIA_TYPES: [&str; 12] = [
 ];
 
 /// Returns the resources for `resources/list`.
-pub(crate) fn list_resources(toolbox: &ToolRegistry, principal: &Principal) -> Vec<Resource> {
+pub(crate) fn list_resources(toolbox: &ToolRegistry, call: &RequestContext) -> Vec<Resource> {
     let mut listed = library_resources();
-    let may_write = toolbox.principal_may_write(principal);
+    let may_write = toolbox.may_write(call);
     let profiles = toolbox.databases().profiles();
-    listed.extend(system_info::list_resources(profiles, principal, may_write));
+    listed.extend(system_info::list_resources(profiles, &call.principal, may_write));
+    if call.capabilities.apps {
+        listed.push(results_app::resource());
+    }
     listed
 }
 
@@ -142,7 +144,11 @@ pub(crate) async fn read_resource(
     match uri {
         MEDIA_TYPES_URI => return read_media_types(toolbox, call).await,
         STATS_URI => return read_stats(toolbox, call).await,
+        results_app::URI if call.capabilities.apps => return Ok(results_app::contents()),
         _ => {}
+    }
+    if uri.starts_with(SKILL_SCHEME) {
+        return read_skill_file(toolbox, uri, call).await;
     }
     if let Some(asked) = system_info::SystemInfoUri::parse(uri) {
         return asked.read_system_info(toolbox, uri, call).await;
@@ -161,6 +167,19 @@ pub(crate) async fn read_resource(
         object => ("application/json", object.to_string()),
     };
     Ok(ResourceContents { read_on, ..ResourceContents::text(uri, mime_type, text) })
+}
+
+async fn read_skill_file(
+    toolbox: &ToolRegistry,
+    uri: &str,
+    call: &RequestContext,
+) -> Result<ResourceContents, CallError> {
+    let (skills, principal) = (Arc::clone(toolbox.skills()), call.principal.clone());
+    let asked = uri.to_owned();
+    let read = tokio::task::spawn_blocking(move || skills.read(&principal, &asked)).await;
+    read.map_err(|_| CallError::Unavailable)?.ok_or_else(|| {
+        CallError::NotFound(format!("no file of a skill is at {uri}; skills/list lists them"))
+    })
 }
 
 /// Returns what a full read left out and the call that reads on; `None` if it read to the end.

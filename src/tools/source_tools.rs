@@ -10,11 +10,12 @@ use vademecum_kit::model::{
 use super::{
     Tool, ToolRegistry, ToolResult,
     input::{
-        CharactersFilters, ChatsFilters, EndTimestamp, ItemFilters, Limit, MediaFilters,
+        AsOfInput, CharactersFilters, ChatsFilters, EndTimestamp, ItemFilters, Limit, MediaFilters,
         NotesFilters, Offset, OneOrMany, PositiveNumber, PromptsFilters,
     },
     item_lookup::ItemReference,
     output::{SearchResponse, page_output},
+    results_app,
 };
 use crate::actors::{self, SourceSelection};
 use vademecum_mcp::RequestContext;
@@ -101,6 +102,8 @@ macro_rules! search_tool {
             const NAME: &'static str = $name;
             const TITLE: &'static str = $title;
             const DESCRIPTION: &'static str = $description;
+            const APP_URI: Option<&'static str> = Some(results_app::URI);
+            const HAS_LONG_RESULTS: bool = true;
             type Output = HitsResponse;
 
             async fn call(
@@ -215,16 +218,19 @@ pub struct NotesGet {
     #[schemars(description = "Or `uri`.")]
     note_id: Option<String>,
     /// Title, file name or alias.
-    #[schemars(description = "Or alias.")]
+    #[schemars(description = "")]
     title: Option<String>,
     /// The imported file, or the end of its path.
     #[schemars(description = "Or its end.")]
     path: Option<String>,
+    /// The note as it was at a time or version.
+    #[schemars(description = "Or version.")]
+    as_of: Option<AsOfInput>,
     /// What to read.
     #[schemars(extend("description" = ""))]
     retrieval: Option<RetrievalOptions>,
     /// Keep invisible characters.
-    #[schemars(description = "With invisible characters.")]
+    #[schemars(description = "Uncleaned.")]
     raw: Option<bool>,
 }
 
@@ -232,6 +238,7 @@ impl Tool for NotesGet {
     const NAME: &'static str = "notes.get";
     const TITLE: &'static str = "Read a note";
     const DESCRIPTION: &'static str = "Read a note.";
+    const HAS_LONG_RESULTS: bool = true;
     type Output = Item;
 
     fn wants_raw(&self) -> bool {
@@ -243,6 +250,10 @@ impl Tool for NotesGet {
             [("title", self.title.map(ItemName::Title)), ("path", self.path.map(ItemName::Path))];
         let note = ItemReference::only(("note_id", self.note_id.map(ItemId::Text)), names)?;
         let options = self.retrieval.unwrap_or_default();
+        if let Some(AsOfInput(as_of)) = self.as_of {
+            let (source, id, _) = note.find(toolbox, call, &[SourceName::Notes]).await?;
+            return toolbox.read_past_item(call, (source, id), as_of, options).await;
+        }
         read_item(toolbox, call, SourceName::Notes, note, options, None).await
     }
 }
@@ -264,7 +275,7 @@ pub struct MediaGet {
     #[schemars(extend("description" = ""))]
     retrieval: Option<RetrievalOptions>,
     /// Keep invisible characters.
-    #[schemars(description = "With invisible characters.")]
+    #[schemars(description = "Uncleaned.")]
     raw: Option<bool>,
 }
 
@@ -272,6 +283,7 @@ impl Tool for MediaGet {
     const NAME: &'static str = "media.get";
     const TITLE: &'static str = "Read a document";
     const DESCRIPTION: &'static str = "Read a document.";
+    const HAS_LONG_RESULTS: bool = true;
     type Output = Item;
 
     fn wants_raw(&self) -> bool {
@@ -307,7 +319,7 @@ pub struct ChatsGet {
     #[schemars(extend("description" = ""))]
     retrieval: Option<RetrievalOptions>,
     /// Keep invisible characters.
-    #[schemars(description = "With invisible characters.")]
+    #[schemars(description = "Uncleaned.")]
     raw: Option<bool>,
 }
 
@@ -316,6 +328,7 @@ impl Tool for ChatsGet {
     const TITLE: &'static str = "Read a chat";
     const DESCRIPTION: &'static str = "Read a conversation in pages, or the messages around \
         retrieval.loc.";
+    const HAS_LONG_RESULTS: bool = true;
     type Output = Item;
 
     fn wants_raw(&self) -> bool {
@@ -350,7 +363,7 @@ pub struct CharactersGet {
     #[schemars(description = "")]
     name: Option<String>,
     /// Keep invisible characters.
-    #[schemars(description = "With invisible characters.")]
+    #[schemars(description = "Uncleaned.")]
     raw: Option<bool>,
 }
 
@@ -358,6 +371,7 @@ impl Tool for CharactersGet {
     const NAME: &'static str = "characters.get";
     const TITLE: &'static str = "Read a character";
     const DESCRIPTION: &'static str = "Read a character card.";
+    const HAS_LONG_RESULTS: bool = true;
     type Output = Item;
 
     fn wants_raw(&self) -> bool {
@@ -378,7 +392,7 @@ pub struct PromptsGet {
     /// Name (tried first) or id.
     prompt_id_or_name: String,
     /// Keep invisible characters.
-    #[schemars(description = "With invisible characters.")]
+    #[schemars(description = "Uncleaned.")]
     raw: Option<bool>,
 }
 
@@ -386,6 +400,7 @@ impl Tool for PromptsGet {
     const NAME: &'static str = "prompts.get";
     const TITLE: &'static str = "Read a prompt";
     const DESCRIPTION: &'static str = "Read a prompt.";
+    const HAS_LONG_RESULTS: bool = true;
     type Output = Item;
 
     fn wants_raw(&self) -> bool {

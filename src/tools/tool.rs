@@ -19,7 +19,7 @@ use crate::{actors::CallError, services::custom_tools::CustomTool};
 use vademecum_core::auth::Right;
 use vademecum_mcp::{
     CallToolResult, ContentBlock, Failure, RequestContext, ToolAudience, ToolEffect, ToolEntry,
-    ToolSchemas, Toolset,
+    ToolPresentation, ToolSchemas, Toolset,
 };
 use vademecum_sql::{ErrorCode, SqlError, custom::CustomStatement};
 
@@ -43,6 +43,10 @@ pub trait Tool: DeserializeOwned + JsonSchema + 'static {
     const EFFECT: ToolEffect = ToolEffect::Reads;
     /// Format of error results.
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Text;
+    /// URI of the app that shows results.
+    const APP_URI: Option<&'static str> = None;
+    /// Whether a result can exceed the default limits of clients.
+    const HAS_LONG_RESULTS: bool = false;
     /// Structured result of the tool.
     type Output: Serialize + JsonSchema + Send + 'static;
 
@@ -164,6 +168,10 @@ impl RegisteredTool {
             effect: T::EFFECT,
             schemas: ToolSchemas { input, output: Some(schema::output_schema::<T::Output>()) },
             audience: ToolAudience::Everyone,
+            presentation: ToolPresentation {
+                app_uri: T::APP_URI,
+                has_long_results: T::HAS_LONG_RESULTS,
+            },
         };
         Self {
             entry,

@@ -1,38 +1,36 @@
 //! The registry of tools, resources and prompts: implements the MCP server handler and gives tools
 //! access to sessions, collections, databases and embeddings.
 
+mod server_handler;
+
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock, PoisonError, RwLock},
     time::Duration,
 };
 
-use futures_util::future::LocalBoxFuture;
-use serde_json::{Value, json, value::RawValue};
-use tokio::sync::watch;
+use serde_json::json;
 use vademecum_kit::{
+    journal::AsOf,
     location::check_loc,
-    model::{Deadline, Item, SourceName, Uri},
+    model::{Deadline, Item, ItemId, Retrieval, RetrievalOptions, SourceName, Uri},
 };
 
 use super::{
-    ProfileShow, Query, RegisteredTool, Tool as _, ToolOutput, ToolResult, ToolSetError,
-    completion, documents, prompts, render, resources, safe_text, tool_set::ToolSet,
+    RegisteredTool, SkillCatalog, ToolOutput, ToolResult, ToolSetError, documents, link_notes,
+    render, safe_text, tool_set::ToolSet,
 };
 use crate::{
     actors::{self, CallContext, CallError, SearchPage, UserRegistry, WithContext},
     collections::{Catalogue, SyncJobs},
+    services::{permalink::SiteAddress, two_way::FollowedFolders},
 };
 use vademecum_core::{
     auth::{Principal, Right, ServerKey},
     config::{self, TextFormat},
 };
 use vademecum_embed::{Embeddings, UnrelatedSimilarity};
-use vademecum_mcp::{
-    CallToolResult, Completion, CompletionRequest, Failure, GetPromptResult, LogLevel, Prompt,
-    PromptArguments, RequestContext, Resource, ResourceContents, ResourceTemplate, Scope,
-    ServerHandler, ToolCatalog, ToolEffect, Toolset,
-};
+use vademecum_mcp::{Failure, LogLevel, RequestContext, Scope};
 use vademecum_sql::Databases;
 
 /// All tools and the services they use.
@@ -53,6 +51,9 @@ pub struct ToolRegistry {
     segments: usize,
     databases: Arc<Databases>,
     writes_enabled: bool,
+    skills: Arc<SkillCatalog>,
+    folders: Option<Arc<FollowedFolders>>,
+    site: Arc<SiteAddress>,
 }
 
 impl ToolRegistry {
@@ -84,6 +85,9 @@ impl ToolRegistry {
             segments,
             databases: Arc::default(),
             writes_enabled: false,
+            skills: Arc::default(),
+            folders: None,
+            site: Arc::default(),
         })
     }
 
@@ -91,6 +95,28 @@ impl ToolRegistry {
     #[must_use]
     pub fn with_embeddings(self, embeddings: Option<Arc<Embeddings>>) -> Self {
         Self { embeddings, ..self }
+    }
+
+    /// Sets the address of the pages.
+    #[must_use]
+    pub(crate) fn with_site(self, site: Arc<SiteAddress>) -> Self {
+        Self { site, ..self }
+    }
+
+    /// Returns the address of the pages.
+    pub(crate) fn site(&self) -> &Arc<SiteAddress> {
+        &self.site
+    }
+
+    /// Sets the catalog of skills.
+    #[must_use]
+    pub(crate) fn with_skills(self, skills: SkillCatalog) -> Self {
+        Self { skills: Arc::new(skills), ..self }
+    }
+
+    /// Returns the catalog of skills.
+    pub(crate) fn skills(&self) -> &Arc<SkillCatalog> {
+        &self.skills
     }
 
     /// Sets the collection sync service.
@@ -197,6 +223,17 @@ impl ToolRegistry {
         &self.databases
     }
 
+    /// Sets the folders to which changed notes are written.
+    #[must_use]
+    pub(crate) fn with_folders(self, folders: Arc<FollowedFolders>) -> Self {
+        Self { folders: Some(folders), ..self }
+    }
+
+    /// Returns the folders to which changed notes are written.
+    pub(super) fn folders(&self) -> Option<&FollowedFolders> {
+        self.folders.as_deref()
+    }
+
     /// Enables or disables writing tools.
     #[must_use]
     pub fn with_writes(self, write: bool) -> Self {
@@ -269,6 +306,9 @@ impl ToolRegistry {
         let session = self.registry.open_session(&call.principal, scope)?;
         let search = WithContext { request: search, context: CallContext::from_request(call) };
         let mut page = session.send(search).await.unwrap_or(Err(CallError::Unavailable))?;
+        if page.has_supersessions {
+            link_notes::add_supersessions(self, call, &mut page.hits).await;
+        }
         if self.cleans_text {
             // Here and not in the output, so that highlights fit the snippet.
             page.hits.iter_mut().for_each(safe_text::clean_snippet);
@@ -319,133 +359,37 @@ impl ToolRegistry {
         call: &RequestContext,
         read: actors::ReadRequest,
     ) -> ToolResult<Item> {
-        let item = self.read_item(call, call.scope.as_ref(), read).await?;
+        let mut item = self.read_item(call, call.scope.as_ref(), read).await?;
+        link_notes::add_links(self, call, &mut item).await;
+        Ok(self.item_output(item))
+    }
+
+    /// Reads an item as it was, and renders it.
+    pub(crate) async fn read_past_item(
+        &self,
+        call: &RequestContext,
+        (source, id): (SourceName, ItemId),
+        as_of: AsOf,
+        options: RetrievalOptions,
+    ) -> ToolResult<Item> {
+        if let Some(loc) = &options.loc {
+            check_loc(source, &id, loc)?;
+        }
+        let library = self.registry.library(&call.principal);
+        let source = library.source(source).ok_or_else(|| {
+            CallError::Invalid(
+                "as_of: documents of collections have no earlier versions".to_owned(),
+            )
+        })?;
+        let retrieval = Retrieval::resolve(options, &call.defaults.preferences);
+        let item = source.item_as_of(id, as_of, retrieval, self.deadline(call)).await?;
+        call.items.record([&item.meta.uri]);
+        Ok(self.item_output(item))
+    }
+
+    fn item_output(&self, item: Item) -> ToolOutput<Item> {
         let text = self.text(|| render::render_item(&item));
-        Ok(ToolOutput { output: item, text, meta: None })
-    }
-}
-
-impl ServerHandler for ToolRegistry {
-    fn tools(&self) -> Arc<ToolCatalog> {
-        Arc::clone(&self.tool_set().catalog)
-    }
-
-    fn can_change_tools(&self) -> bool {
-        self.can_change_tools
-    }
-
-    fn has_toolset(&self, toolset: Toolset, principal: &Principal) -> bool {
-        match toolset {
-            // Each custom tool exists for the users of its profile.
-            Toolset::Knowledge | Toolset::DeepResearch | Toolset::Custom => true,
-            // Only agents with a delegating key use these tools; other clients have better ones.
-            Toolset::RagSearch => principal.is_delegated(),
-            Toolset::Embedding => self.embeddings.is_some(),
-            // Collections from the settings are built by a tool of this set.
-            Toolset::Rag => self.collections.has_collections() || self.syncs.has_configured(),
-            Toolset::Knowledgebase => self.collections.has_collections(),
-            Toolset::Databases => {
-                self.databases.profiles().visible_profiles(principal).next().is_some()
-            }
-        }
-    }
-
-    fn adapt_tool(&self, tool: &mut Value, principal: &Principal) {
-        let profiles = self.databases.profiles();
-        let names = profiles.visible_names(principal);
-        let tools = self.tool_set();
-        let name = tool["name"].as_str().and_then(|name| tools.by_name.get(name));
-        let Some(entry) = name.map(RegisteredTool::entry) else { return };
-        if entry.toolset != Toolset::Databases || names.is_empty() {
-            return;
-        }
-        let argument = if entry.name == ProfileShow::NAME { "name" } else { "profile" };
-        let property = format!("/inputSchema/properties/{argument}");
-        if let Some(property) = tool.pointer_mut(&property) {
-            property["enum"] = names.into();
-        }
-        let writes = profiles.visible_profiles(principal).any(|it| it.unsafe_allow_write());
-        if entry.name == Query::NAME && writes && self.principal_may_write(principal) {
-            tool["annotations"] = ToolEffect::Unbounded.annotations();
-        }
-    }
-
-    fn call_tool<'a>(
-        &'a self,
-        tool: &'a str,
-        arguments: &'a RawValue,
-        call: &'a RequestContext,
-    ) -> LocalBoxFuture<'a, Result<CallToolResult, Failure>> {
-        Box::pin(async move {
-            let tools = self.tool_set();
-            let Some(tool) = tools.by_name.get(tool) else {
-                return Err(Failure::invalid_params(format!("unknown tool `{tool}`")));
-            };
-            let result = tool.call(self, arguments, call).await;
-            result.map_err(|failure| self.clean_failure(failure))
-        })
-    }
-
-    fn list_resources(&self, principal: &Principal) -> Vec<Resource> {
-        resources::list_resources(self, principal)
-    }
-
-    fn resource_templates(&self) -> Vec<ResourceTemplate> {
-        resources::resource_templates(self.collections.has_collections())
-    }
-
-    fn read_resource<'a>(
-        &'a self,
-        uri: &'a str,
-        call: &'a RequestContext,
-    ) -> LocalBoxFuture<'a, Result<ResourceContents, Failure>> {
-        Box::pin(async move {
-            let contents = resources::read_resource(self, uri, call).await;
-            let contents = contents.map(|it| self.clean(it, safe_text::clean_resource));
-            contents.map_err(|error| self.clean_failure(Failure::from(&error)))
-        })
-    }
-
-    fn list_prompts<'a>(
-        &'a self,
-        call: &'a RequestContext,
-    ) -> LocalBoxFuture<'a, Result<Vec<Prompt>, Failure>> {
-        Box::pin(prompts::list_prompts(self, call))
-    }
-
-    fn get_prompt<'a>(
-        &'a self,
-        name: &'a str,
-        arguments: &'a PromptArguments,
-        call: &'a RequestContext,
-    ) -> LocalBoxFuture<'a, Result<GetPromptResult, Failure>> {
-        Box::pin(async move {
-            let messages = prompts::prompt_messages(self, name, arguments, call).await;
-            let messages = messages.map(|it| self.clean(it, safe_text::clean_prompt));
-            messages.map_err(|failure| self.clean_failure(failure))
-        })
-    }
-
-    fn complete_argument<'a>(
-        &'a self,
-        unfinished: &'a CompletionRequest,
-        call: &'a RequestContext,
-    ) -> LocalBoxFuture<'a, Result<Completion, Failure>> {
-        Box::pin(async move {
-            let completion = completion::complete_argument(self, unfinished, call).await;
-            let clean =
-                |it: &mut Completion| it.values.iter_mut().for_each(safe_text::clean_string);
-            let completion = completion.map(|it| self.clean(it, clean));
-            completion.map_err(|error| self.clean_failure(Failure::from(&error)))
-        })
-    }
-
-    fn subscribe_changes(&self, principal: &Principal) -> watch::Receiver<u64> {
-        self.registry.library(principal).changes()
-    }
-
-    fn forget_scope(&self, principal: &Principal, scope: &Scope) {
-        self.registry.remove_session(principal, scope);
+        ToolOutput { output: item, text, meta: None }
     }
 }
 

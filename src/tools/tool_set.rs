@@ -63,6 +63,7 @@ impl ToolSet {
             include_write: true,
             include_admin: true,
             access: None,
+            fields: Vec::new(),
         };
         self.catalog.list_tools(&listing) != other.catalog.list_tools(&listing)
     }

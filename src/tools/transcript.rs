@@ -37,7 +37,7 @@ pub struct MediaTranscript {
     #[schemars(description = "A minute each way.")]
     around: Option<RecordingTime>,
     /// Keep invisible characters.
-    #[schemars(description = "With invisible characters.")]
+    #[schemars(description = "Uncleaned.")]
     raw: Option<bool>,
 }
 
@@ -80,6 +80,7 @@ impl Tool for MediaTranscript {
     const NAME: &'static str = "media.transcript";
     const TITLE: &'static str = "Read a transcript";
     const DESCRIPTION: &'static str = "Read the transcript of a recording.";
+    const HAS_LONG_RESULTS: bool = true;
     type Output = TranscriptOutput;
 
     fn wants_raw(&self) -> bool {

@@ -1,6 +1,9 @@
 //! Authentication middleware and the responses to rejected callers.
 
-use std::{net::IpAddr, sync::Once};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Once,
+};
 
 use actix_web::{
     Error, HttpMessage, HttpResponse, HttpResponseBuilder,
@@ -99,18 +102,23 @@ async fn authenticate_caller(
 }
 
 /// Records a failed login in the log and in the audit log. A request without any credential is how
-/// clients discover that one is required, so it is not a failed login.
+/// clients discover that one is required, and access tokens expire all the time: these are no failed
+/// logins.
 fn record_rejection(
     request: &ServiceRequest,
     server_state: &ServerState,
     rejection: &AuthRejection,
 ) {
     let reason = rejection.code();
-    if matches!(rejection, AuthRejection::Missing | AuthRejection::Unavailable) {
+    let is_expected = matches!(
+        rejection,
+        AuthRejection::Missing | AuthRejection::Unavailable | AuthRejection::AccessTokenExpired
+    );
+    if is_expected {
         tracing::info!(reason, "authentication required");
         return;
     }
-    let address = request_address(request, &server_state.auth);
+    let address = request_address(request.peer_addr(), request.headers(), &server_state.auth);
     // docs/audit.md promises this line to programs that block addresses.
     let shown = address.map_or_else(|| "unknown".to_owned(), |address| address.to_string());
     tracing::warn!(address = %shown, reason, "login failed");
@@ -141,7 +149,7 @@ fn read_credentials(
     } else {
         None
     };
-    let address = request_address(request, &server_state.auth);
+    let address = request_address(request.peer_addr(), request.headers(), &server_state.auth);
     Ok(Credentials { token, user, tags, address, account })
 }
 
@@ -214,9 +222,13 @@ fn query_token(request: &ServiceRequest, settings: &Auth) -> Result<Option<Strin
     }
 }
 
-/// Returns the address of the client that sent a request.
-fn request_address(request: &ServiceRequest, settings: &Auth) -> Option<IpAddr> {
-    request.peer_addr().map(|peer| client_address(peer.ip(), request.headers(), settings))
+/// Returns the address of the client that sent a request over a connection from `peer`.
+pub(crate) fn request_address(
+    peer: Option<SocketAddr>,
+    headers: &HeaderMap,
+    settings: &Auth,
+) -> Option<IpAddr> {
+    peer.map(|peer| client_address(peer.ip(), headers, settings))
 }
 
 /// Returns the client's address: the last forwarded address that is not a trusted proxy.
@@ -260,6 +272,7 @@ fn rejection_response(refusal: &AuthRejection, settings: &Auth) -> HttpResponse 
         | AuthRejection::NoLocalToken
         | AuthRejection::Invalid
         | AuthRejection::Expired
+        | AuthRejection::AccessTokenExpired
         | AuthRejection::NotYetValid
         | AuthRejection::WrongAudience
         | AuthRejection::NotAccessToken

@@ -73,7 +73,7 @@ pub(crate) async fn post_message(
 }
 
 /// Reads the request body within the body timeout.
-async fn read_body(
+pub(crate) async fn read_body(
     request: &HttpRequest,
     body: web::Payload,
     server_state: &ServerState,

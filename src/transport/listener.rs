@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use vademecum_core::config::ListenAddress;
+use vademecum_core::config::{ListenAddress, PublicUrl};
 
 /// A socket on which a server listens.
 #[derive(Debug)]
@@ -45,6 +45,26 @@ impl Listener {
                 Ok(format!("unix:{} (http://localhost/mcp)", path.display()))
             }
         }
+    }
+}
+
+impl Listener {
+    /// Returns the address at which browsers on this machine find this server.
+    pub(crate) fn site_address(&self) -> io::Result<PublicUrl> {
+        let address = match self {
+            Self::Tcp(listener) => {
+                let address = listener.local_addr()?;
+                let host = if address.ip().is_loopback() {
+                    address.to_string()
+                } else {
+                    format!("localhost:{}", address.port())
+                };
+                format!("http://{host}")
+            }
+            #[cfg(unix)]
+            Self::Unix(..) => "http://localhost".to_owned(),
+        };
+        address.parse().map_err(io::Error::other)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Checks of host, origin and content type against DNS rebinding and cross-site requests: a browser
 //! on this machine can be made to send requests here, but it cannot forge `Host` and `Origin`, and
-//! a page of another origin cannot send JSON without asking first.
+//! a page of another origin cannot send JSON without asking first. Forms of pages carry a token.
 
 use actix_cors::Cors;
 use actix_web::{
@@ -16,7 +16,9 @@ use actix_web::{
     web,
 };
 
-use super::{ServerState, query::SESSION_HEADER, request_id::REQUEST_ID_HEADER};
+use super::{
+    ServerState, oauth::accepts_form, query::SESSION_HEADER, request_id::REQUEST_ID_HEADER,
+};
 use vademecum_mcp::Service;
 
 /// Middleware that passes on requests with an allowed host, origin and content type and rejects all
@@ -30,7 +32,10 @@ pub(crate) async fn check_request(
         None => Err("the server is not ready".to_owned()),
     };
     let answer = match allowed {
-        Ok(()) if has_foreign_body(request.headers()) => {
+        Ok(())
+            if has_foreign_body(request.headers())
+                && !accepts_form(request.path(), request.headers()) =>
+        {
             let reason = "the body must be JSON: send the header content-type: application/json";
             HttpResponse::build(StatusCode::UNSUPPORTED_MEDIA_TYPE)
                 .content_type("application/json")

@@ -23,7 +23,11 @@ use super::{
     connection_limits::{self, ConnectionLimiter},
     credentials, http,
     listener::Listener,
-    monitoring, origin_check, request_id,
+    monitoring,
+    oauth::configure_oauth_routes,
+    origin_check,
+    pages::configure_page_routes,
+    request_id,
     shutdown::ShutdownSignal,
     websocket, well_known,
 };
@@ -198,6 +202,8 @@ fn configure_routes(app: &mut web::ServiceConfig) {
             .wrap(from_fn(credentials::authenticate_request))
             .route(web::get().to(monitoring::metrics)),
     )
+    .configure(configure_oauth_routes)
+    .configure(configure_page_routes)
     .service(web::resource("/health/live").route(web::get().to(monitoring::live)))
     .service(web::resource("/health/ready").route(web::get().to(monitoring::ready)))
     .default_service(web::to(|| async {

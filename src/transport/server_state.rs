@@ -2,13 +2,14 @@
 
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
-use super::ConnectionCount;
+use super::{ConnectionCount, PageServices};
 use vademecum_core::{
     auth::Authenticator,
     config::{Auth, Server},
     telemetry::Monitor,
 };
 use vademecum_mcp::Service;
+use vademecum_oauth::AuthorizationServer;
 
 /// State shared by all transports.
 #[derive(Clone, Debug)]
@@ -17,6 +18,13 @@ pub struct ServerState {
     pub service: Service,
     /// Authenticator of callers.
     pub authenticator: Arc<Authenticator>,
+    /// Authorization server, if this server is one for clients.
+    pub oauth: Option<Arc<AuthorizationServer>>,
+    /// Logins of browsers, for the pages and for the authorization server; `None` if there are
+    /// neither.
+    pub logins: Option<Arc<AuthorizationServer>>,
+    /// What the pages show besides the results of tools; `None` without pages.
+    pub pages: Option<PageServices>,
     /// Authentication settings.
     pub auth: Auth,
     /// Server settings.

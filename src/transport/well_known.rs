@@ -25,7 +25,9 @@ pub(crate) async fn resource_metadata(
             .json(json!({
                 "resource": resource.as_str(),
                 "resource_name": "Vademecum",
-                "authorization_servers": server_state.auth.authorization_servers(),
+                "authorization_servers": server_state
+                    .auth
+                    .authorization_servers(server_state.server.public_url.as_ref()),
                 "scopes_supported": Right::ALL.map(Right::as_str),
                 "bearer_methods_supported": ["header"],
             })),

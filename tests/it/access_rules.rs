@@ -231,10 +231,11 @@ fn denied_item_reads_like_an_unknown_one() {
             );
             answer.replace(uri, "URI").replace(&format!("`{id}`"), "ID")
         };
-        let requests: [ItemRequest; 6] = [
+        let requests: [ItemRequest; 7] = [
             |uri| ("resources/read", json!({ "uri": uri })),
             |uri| ("tools/call", json!({ "name": "fetch", "arguments": { "id": uri } })),
             |uri| ("tools/call", json!({ "name": "knowledge.get", "arguments": { "id": uri } })),
+            |uri| ("tools/call", json!({ "name": "knowledge.links", "arguments": { "uri": uri } })),
             |uri| {
                 ("tools/call", json!({ "name": "knowledge.related", "arguments": { "uri": uri } }))
             },

@@ -8,13 +8,14 @@ use std::{
 
 /// Modules of the package `vademecum`, top layer first. A module imports only modules that come
 /// after it. The direction between crates is kept by their manifests.
-const LAYERS: [&str; 10] = [
+const LAYERS: [&str; 11] = [
     "main",
     "cli",
     "fuzzing",
     "app",
     "registry",
     "transport",
+    "pages",
     "tools",
     "services",
     "actors",

@@ -203,7 +203,9 @@ fn fetch_marks_long_document_as_truncated() {
     let server = collections_library().serve();
     let fetched = server.client().call_tool("fetch", &json!({ "id": MANUAL_URI }));
     assert_eq!(fetched["metadata"]["truncated"], "true");
-    assert_eq!(fetched["url"], "https://docs.example.com/manual");
+    assert_eq!(fetched["metadata"]["web_address"], "https://docs.example.com/manual");
+    let path = MANUAL_URI.replace("://", "/");
+    assert_eq!(fetched["url"], format!("http://{}/i/{path}", server.address()));
 }
 
 /// Returns the error messages for a missing URI from each way to read one, preceded by the error

@@ -73,6 +73,7 @@ fn all_replies(server: &Server) -> Vec<Value> {
         }
         replies.push(call("fetch", json!({ "id": uri })));
         replies.push(call("knowledge.related", json!({ "uri": uri })));
+        replies.push(call("knowledge.links", json!({ "uri": uri })));
         replies.push(exchange(&client, "resources/read", &json!({ "uri": uri })));
     }
     let everything = json!(["notes", "media", "chats", "characters", "prompts", "collections"]);

@@ -319,3 +319,92 @@ fn message_ids_survive_export() {
     };
     assert_eq!(message(&first), message(&second));
 }
+
+#[test]
+fn versions_travel_with_export() {
+    use crate::writing::{WRITE_ENABLED, create_note};
+
+    let library = Library::new();
+    let server = library.serve_with_settings(WRITE_ENABLED);
+    let agent = server.open_session_named("agent");
+    let note = create_note(&agent, "Plan", "one\ntwo");
+    let update = |version: i64, fields: Value| {
+        let mut arguments = json!({ "note_id": note["id"], "version": version });
+        arguments.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        agent.call_tool("notes.update", &arguments);
+    };
+    update(1, json!({ "content": "one\nTWO\nthree" }));
+    agent.call_tool("notes.delete", &json!({ "note_id": note["id"] }));
+    agent.call_tool("knowledge.restore", &json!({ "uri": note["uri"], "version": 2 }));
+    agent.call_tool("knowledge.tag", &json!({ "uri": note["uri"], "add": ["work"] }));
+    let plain = create_note(&agent, "Plain", "unchanged");
+    let history = |client: &dyn Fn(&str, &Value) -> Value, uri: &Value| {
+        let mut found = client("knowledge.history", &json!({ "uri": uri }));
+        found["uri"] = Value::Null;
+        found
+    };
+    let before = history(&|tool, arguments| agent.call_tool(tool, arguments), &note["uri"]);
+    assert_eq!(run_export(&library, "out").code, 0);
+    let files = read_files(&library.file_path("out"));
+    let versions = files.iter().find(|(name, bytes)| {
+        name.to_string_lossy().ends_with(".versions.json")
+            && String::from_utf8_lossy(bytes).contains(note["id"].as_str().unwrap())
+    });
+    let text = String::from_utf8_lossy(versions.expect("a file of versions").1).into_owned();
+    assert!(text.contains("\"content\": \"one\\ntwo\"") && text.contains("agent"), "{text}");
+
+    let copy = Library::new();
+    for (name, bytes) in &files {
+        copy.write_file(&format!("in/{}", name.to_str().unwrap()), bytes);
+    }
+    let folder = copy.file_path("in/notes");
+    for round in 0..2 {
+        let done = copy.run(&["import", folder.to_str().unwrap(), "--json"]);
+        assert_eq!(done.code, 0, "{done:?}");
+        assert_eq!(done.parse_json()["new"], if round == 0 { 2 } else { 0 });
+    }
+    let server = copy.serve_with_settings(WRITE_ENABLED);
+    let client = server.client();
+    assert_eq!(history(&|tool, arguments| client.call_tool(tool, arguments), &note["uri"]), before);
+    let restore = json!({ "uri": note["uri"], "version": 1 });
+    let restored = client.call_tool("knowledge.restore", &restore);
+    assert_eq!(restored["version"].as_i64().unwrap(), before["version"].as_i64().unwrap() + 1);
+    let full = json!({ "mode": "full" });
+    assert_eq!(client.get_item("notes", &note["id"], &full)["content"], "one\ntwo");
+    assert_eq!(client.get_item("notes", &plain["id"], &full)["meta"]["version"], 1);
+}
+
+#[test]
+fn damaged_versions_do_not_stop_import() {
+    let library = Library::new();
+    let note = "---\nvademecum: {\"format\": 1, \"source\": \"notes\", \"id\": \"7\", \"origin\": \"o\", \
+                \"versions\": \"VERSIONS\"}\ntitle: \"A\"\n---\nText.";
+    let head =
+        "{\"vademecum\": {\"format\": 1, \"versions_of\": \"7\"}, \"version\": 2, \"changes\": ";
+    let change = |version: i64, before: &str| {
+        format!(
+            "{{\"version\": {version}, \"changed_at\": \"2026-01-01T00:00:00Z\", \"action\": \
+            \"changed\", \"user\": \"\", \"client\": \"\", \"key\": \"\", \"tool\": \"\", \
+            \"before\": {before}}}"
+        )
+    };
+    for (number, versions) in [
+        "{".to_owned(),
+        format!("{head}[{}]}}", change(2, "{\"content\": 7}")),
+        format!("{head}[{}, {}]}}", change(2, "{}"), change(9, "{}")),
+        format!("{head}[]}}").replace("\"7\"", "\"8\""),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("in{number}/a.versions.json");
+        library.write_file(&name, versions);
+        let text =
+            note.replace("VERSIONS", "a.versions.json").replace("\"o\"", &format!("\"o{number}\""));
+        let path = library.write_file(&format!("in{number}/a.md"), text);
+        let done = library.run(&["import", path.to_str().unwrap(), "--json"]);
+        let summary = done.parse_json();
+        assert_eq!(summary["new"], 1, "{number}: {done:?}");
+        assert!(done.stdout.contains("versions"), "{number}: {done:?}");
+    }
+}

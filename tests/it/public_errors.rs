@@ -23,6 +23,7 @@ fn all_replies(server: &Server, key: &str) -> String {
         ("search", json!({ "query": "lantern" })),
         ("fetch", json!({ "id": "notes://1" })),
         ("knowledge.related", json!({ "uri": "notes://1" })),
+        ("knowledge.links", json!({ "uri": "notes://1" })),
         ("rag_search", json!({ "search_phrases": ["lantern"] })),
         ("rag.search_fts", json!({ "query": "lantern" })),
         ("rag.search_hybrid", json!({ "query": "lantern" })),

@@ -96,8 +96,9 @@ fn write_settings(library: &Library, seconds: u32, megabytes: u32) -> String {
 fn crashing_file_costs_only_itself() {
     let library = Library::new();
     let hostile = write_files(&library);
-    // A plain HTML page or mail that is parsed in time may be imported; the rest is skipped.
-    let limits = write_settings(&library, 5, 512);
+    // A plain HTML page or mail that is parsed in time may be imported; the rest is skipped. The
+    // time is ample, so that files crash the reader before it is over on a busy machine, too.
+    let limits = write_settings(&library, 30, 512);
     let folder = library.file_path("mixed");
     let done = library.run(&["import", folder.to_str().unwrap(), "--json", "--config", &limits]);
     assert_eq!(done.code, 0, "{done:?}");
@@ -111,9 +112,9 @@ fn crashing_file_costs_only_itself() {
             reason.unwrap().1.as_str()
         })
         .collect();
-    // On a busy machine, a file may reach its time limit before it crashes the reader.
-    let is_expected =
-        |it: &&str| ["crashed the reader", "took longer"].iter().any(|one| it.starts_with(one));
+    // Nevertheless, a file may reach its time limit before.
+    let endings = ["crashed the reader", "took longer", "cannot be read as a PDF: it takes more"];
+    let is_expected = |it: &&str| endings.iter().any(|one| it.starts_with(one));
     assert!(nested.iter().all(is_expected), "{skipped:?}");
     assert!(nested.iter().any(|reason| reason.starts_with("crashed")), "{skipped:?}");
     assert!(skipped.iter().all(|(path, _)| hostile.iter().any(|name| path.ends_with(name))));

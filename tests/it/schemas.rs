@@ -26,6 +26,7 @@ fn expected_files() -> BTreeMap<String, String> {
         include_write: true,
         include_admin: true,
         access: None,
+        fields: Vec::new(),
     };
     let listed = catalog.list_tools(&listing).into_iter();
     listed

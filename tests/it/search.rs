@@ -313,7 +313,9 @@ fn compact_shape_has_five_fields() {
             BTreeSet::from_iter(&["id", "metadata", "text", "title", "url"].map(str::to_owned))
         );
         assert_eq!((&compact["id"], &compact["text"]), (&full["uri"], &full["snippet"]));
-        assert_eq!(compact["url"], full["url"].as_str().unwrap_or_default());
+        assert_eq!(compact["metadata"]["web_address"], full["url"]);
+        let url = compact["url"].as_str().unwrap();
+        assert!(url.starts_with(&format!("http://{}/i/", server.address())), "{url}");
         assert_eq!(compact["metadata"]["source"], full["source"]);
     }
 }

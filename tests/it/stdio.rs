@@ -17,7 +17,7 @@ fn client_initializes_lists_calls_and_reads() {
         "2025-06-18"
     );
     pipe.write_line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    assert_eq!(pipe.call_method("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 17);
+    assert_eq!(pipe.call_method("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 18);
     let hit = pipe.only_hit("knowledge.search", &json!({ "query": "prisms" }));
     let read = pipe.call_method("resources/read", &json!({ "uri": hit["uri"] }));
     assert!(read["contents"][0]["text"].as_str().unwrap().contains("trim the wick"), "{read}");
@@ -89,7 +89,7 @@ fn handshake_opens_no_database() {
         pipe.call_method("initialize", &initialize_params())["serverInfo"]["name"],
         "vademecum"
     );
-    assert_eq!(pipe.call_method("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 17);
+    assert_eq!(pipe.call_method("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 18);
     assert!(!library.data_folder().exists());
     assert_eq!(pipe.close_input(), (vec![], Some(0)));
     assert!(!library.data_folder().exists());

@@ -25,7 +25,7 @@ fn disabled_tool_is_unlisted_and_refused() {
         library.serve_with_settings("[tools]\ndisabled = [\"media.transcript\", \"chats_get\"]");
     let client = server.client();
     let listed = tool_names(&client);
-    assert_eq!(listed.len(), 15);
+    assert_eq!(listed.len(), 16);
     for tool in ["media.transcript", "media_transcript", "chats.get", "chats_get"] {
         assert!(!listed.contains(&tool.to_owned()), "{listed:?}");
         let message = refusal_message(&client, tool);

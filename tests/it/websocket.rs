@@ -51,7 +51,7 @@ fn socket_supports_full_client_exchange() {
         "2025-06-18"
     );
     socket.send_message(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-    assert_eq!(socket.call_method("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 17);
+    assert_eq!(socket.call_method("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 18);
     let hit = socket.only_hit("knowledge.search", &json!({ "query": "prisms" }));
     let read = socket.call_tool(
         "knowledge.get",

@@ -94,6 +94,12 @@ test("a request that was answered with a result must be right, and one that was 
     assert.deepEqual(problems(request("tools/call", { name: "a", arguments: [] }), refused), []);
 });
 
+test("a result of an extension is a result", () => {
+    assert.deepEqual(problems(request("skills/list", {}), result({ skills: [] })), []);
+    finds(problems(request("skills/list", {}), result("none")), "Result");
+    finds(problems(request("odd/list", {}), result({})), "odd/list");
+});
+
 test("what the server says unasked is judged by its method", () => {
     const told = (method, params) => ({ jsonrpc: "2.0", method, params });
     const updated = "notifications/resources/updated";

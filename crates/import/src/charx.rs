@@ -52,7 +52,11 @@ impl Importer for CharxImporter {
             };
         }
         problems.extend(ignored_assets(&archive, icon.as_deref()));
-        Ok(ParsedFile { drafts: vec![characters::to_draft(file, character)], problems })
+        Ok(ParsedFile {
+            drafts: vec![characters::to_draft(file, character)],
+            problems,
+            ..ParsedFile::default()
+        })
     }
 }
 

@@ -29,7 +29,7 @@ pub enum EncodingError {
 
 /// Decodes `bytes` to text without a byte order mark. `declared` is the label of the encoding that
 /// the file declares, if any.
-pub(super) fn decode_text<'a>(
+pub fn decode_text<'a>(
     bytes: &'a [u8],
     declared: Option<&str>,
 ) -> Result<Cow<'a, str>, EncodingError> {
@@ -56,6 +56,48 @@ pub(super) fn decode_text<'a>(
                 .or_else(|| decode_strictly(bytes, guess_encoding(bytes)))
                 .ok_or(EncodingError::Unknown)
         }
+    }
+}
+
+/// Encoding of the text of a file, with or without a byte order mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextEncoding {
+    encoding: &'static Encoding,
+    has_mark: bool,
+}
+
+impl TextEncoding {
+    /// Detects the encoding as the importers do. An empty file is UTF-8.
+    pub fn detect(bytes: &[u8]) -> Self {
+        if let Some((encoding, _)) = Encoding::for_bom(bytes) {
+            return Self { encoding, has_mark: true };
+        }
+        let is_utf8 = std::str::from_utf8(bytes).is_ok();
+        let encoding = if is_utf8 { encoding_rs::UTF_8 } else { guess_encoding(bytes) };
+        Self { encoding, has_mark: false }
+    }
+
+    /// Returns the name of the encoding, such as `windows-1252`.
+    pub fn name(self) -> &'static str {
+        self.encoding.name()
+    }
+
+    /// Encodes a text. `None` if the encoding lacks one of its characters.
+    pub fn encode(self, text: &str) -> Option<Vec<u8>> {
+        let units = text.encode_utf16();
+        let mark = if self.has_mark { "\u{feff}" } else { "" };
+        let bytes = if self.encoding == encoding_rs::UTF_16LE {
+            mark.encode_utf16().chain(units).flat_map(u16::to_le_bytes).collect()
+        } else if self.encoding == encoding_rs::UTF_16BE {
+            mark.encode_utf16().chain(units).flat_map(u16::to_be_bytes).collect()
+        } else {
+            let (bytes, _, is_lossy) = self.encoding.encode(text);
+            if is_lossy {
+                return None;
+            }
+            [mark.as_bytes(), &bytes].concat()
+        };
+        Some(bytes)
     }
 }
 
@@ -130,6 +172,25 @@ mod tests {
         assert_eq!(decode_text(&damaged, None), Err(EncodingError::DamagedUtf8(19)));
         let noise: Vec<u8> = (1..=255).collect();
         assert_eq!(decode_text(&noise, None), Err(EncodingError::Unknown));
+    }
+
+    #[test]
+    fn text_is_encoded_as_it_was() {
+        let russian = "Хлеб всему голова, говорит старая пословица.";
+        let files = [
+            "é\n".as_bytes().to_vec(),
+            "\u{feff}é".as_bytes().to_vec(),
+            "\u{feff}é🥐".encode_utf16().flat_map(u16::to_le_bytes).collect(),
+            "\u{feff}é🥐".encode_utf16().flat_map(u16::to_be_bytes).collect(),
+            encoding_rs::WINDOWS_1251.encode(russian).0.into_owned(),
+            Vec::new(),
+        ];
+        for bytes in files {
+            let text = decode_text(&bytes, None).unwrap();
+            assert_eq!(TextEncoding::detect(&bytes).encode(&text), Some(bytes.clone()), "{text}");
+        }
+        let legacy = TextEncoding::detect(&encoding_rs::WINDOWS_1251.encode(russian).0);
+        assert_eq!((legacy.name(), legacy.encode("漢")), ("windows-1251", None));
     }
 
     #[test]

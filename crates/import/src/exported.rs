@@ -8,10 +8,13 @@ use std::{fmt::Write, path::Path};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Deserializer, Map, Value};
-use vademecum_kit::model::{CharacterDraft, Draft, DraftBody, SourceName};
+use vademecum_kit::{
+    journal::{ExportedVersions, MAX_EXPORTED_BYTES},
+    model::{CharacterDraft, Draft, DraftBody, SourceName},
+};
 
 use super::{
-    Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile, digest::digest,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile, digest::digest,
     file::has_extension,
 };
 
@@ -31,6 +34,9 @@ const CARD_FIELDS: [&str; 5] =
 /// File extensions of the picture of a character.
 const PICTURE_EXTENSIONS: [&str; 5] = ["png", "jpg", "webp", "gif", "bin"];
 
+/// Maximum size of a file of versions, in bytes. With indentation it is larger than its content.
+const MAX_VERSIONS_BYTES: usize = 4 * MAX_EXPORTED_BYTES;
+
 type Fields = Map<String, Value>;
 
 /// The header of an exported file.
@@ -43,6 +49,23 @@ struct Header {
     /// Name of the picture file in the same folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     picture: Option<String>,
+    /// Name of the file with the earlier versions in the same folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    versions: Option<String>,
+}
+
+/// The earlier versions of an item. Without the field `source`, no importer reads it as an item.
+#[derive(Debug, Serialize, Deserialize)]
+struct VersionsFile {
+    vademecum: VersionsHeader,
+    #[serde(flatten)]
+    versions: ExportedVersions,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct VersionsHeader {
+    format: u32,
+    versions_of: String,
 }
 
 /// An exported JSON file.
@@ -64,17 +87,30 @@ struct CardFile {
 /// The files of an exported item: names and contents.
 pub type ItemFiles = Vec<(String, Vec<u8>)>;
 
-/// Converts an item to files. `stem` is the file name without extension.
-pub fn write_item(draft: Draft, stem: &str) -> serde_json::Result<ItemFiles> {
+/// Converts an item and its earlier versions to files. `stem` is the file name without extension.
+pub fn write_item(
+    draft: Draft,
+    versions: Option<ExportedVersions>,
+    stem: &str,
+) -> serde_json::Result<ItemFiles> {
+    let versions_name = format!("{stem}.versions.json");
+    let versions = versions.map(|versions| VersionsFile {
+        vademecum: VersionsHeader {
+            format: FORMAT_VERSION,
+            versions_of: draft.id.clone().unwrap_or_default(),
+        },
+        versions,
+    });
     let header = Header {
         format: FORMAT_VERSION,
         source: draft.body.source(),
         id: draft.id.unwrap_or_default(),
         origin: draft.origin,
         picture: None,
+        versions: versions.is_some().then(|| versions_name.clone()),
     };
     let json = |text: String| vec![(format!("{stem}.json"), (text + "\n").into_bytes())];
-    Ok(match draft.body {
+    let mut files = match draft.body {
         DraftBody::Note(note) => markdown_file(stem, &header, serde_json::to_value(note)?),
         // A transcript has times and is not readable as Markdown.
         DraftBody::Media(media) if media.transcript.is_some() => json(json_text(header, media)?),
@@ -91,7 +127,12 @@ pub fn write_item(draft: Draft, stem: &str) -> serde_json::Result<ItemFiles> {
             files.extend(picture);
             files
         }
-    })
+    };
+    if let Some(versions) = versions {
+        let text = serde_json::to_string_pretty(&versions)? + "\n";
+        files.push((versions_name, text.into_bytes()));
+    }
+    Ok(files)
 }
 
 fn json_text<T: Serialize>(vademecum: Header, item: T) -> serde_json::Result<String> {
@@ -232,7 +273,14 @@ impl Importer for ExportImporter {
         }
         let parts = [Some(&file.bytes), picture.as_ref().map(|picture| &picture.bytes)];
         let digest = digest(VERSION, parts.into_iter().flatten().map(Vec::as_slice));
-        Ok(Draft { origin: header.origin, digest, id: Some(header.id), body }.into())
+        let mut problems = Vec::new();
+        let versions = header.versions.as_deref().map(|name| read_versions(file, name, &header.id));
+        let versions = versions.and_then(|read| {
+            read.map_err(|reason| problems.push(Problem { place: "versions".to_owned(), reason }))
+                .ok()
+        });
+        let draft = Draft { origin: header.origin, digest, id: Some(header.id), body };
+        Ok(ParsedFile { drafts: vec![draft], problems, versions })
     }
 }
 
@@ -290,6 +338,20 @@ fn parse_written_fields(matter: &str) -> Option<Fields> {
 /// Parses front matter that was edited by hand, as YAML.
 fn parse_edited_fields(matter: &str) -> serde_json::Result<Fields> {
     serde_saphyr::from_str(matter).map_err(serde::de::Error::custom)
+}
+
+/// Reads the earlier versions of an item from a file in the same folder.
+fn read_versions(file: &SourceFile, name: &str, id: &str) -> Result<ExportedVersions, String> {
+    let beside = open_sibling(file, name).map_err(|error| error.to_string())?;
+    if beside.bytes.len() > MAX_VERSIONS_BYTES {
+        return Err(format!("`{name}` has more than {MAX_VERSIONS_BYTES} bytes"));
+    }
+    let read: VersionsFile =
+        serde_json::from_slice(&beside.bytes).map_err(|error| format!("`{name}`: {error}"))?;
+    if read.vademecum.format > FORMAT_VERSION || read.vademecum.versions_of != id {
+        return Err(format!("`{name}` belongs to another item, or to a newer program"));
+    }
+    Ok(read.versions)
 }
 
 /// Opens a file in the same folder. Fails for other paths and for links, which may lead out of the
@@ -382,7 +444,7 @@ mod tests {
 
     /// Writes the files of a draft to a folder and returns the path of the item.
     fn write_files(folder: &Path, draft: Draft) -> std::path::PathBuf {
-        let files = write_item(draft, "item").unwrap();
+        let files = write_item(draft, None, "item").unwrap();
         for (name, bytes) in &files {
             fs::write(folder.join(name), bytes).unwrap();
         }

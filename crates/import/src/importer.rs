@@ -3,7 +3,10 @@
 use std::fmt::{self, Debug};
 
 use serde::{Deserialize, Serialize};
-use vademecum_kit::model::{Draft, SourceName};
+use vademecum_kit::{
+    journal::ExportedVersions,
+    model::{Draft, SourceName},
+};
 
 use super::{Confidence, FileProbe, ImportError, SourceFile};
 
@@ -29,11 +32,13 @@ pub struct ParsedFile {
     pub drafts: Vec<Draft>,
     /// Parts of the file that could not be read. The drafts are saved nevertheless.
     pub problems: Vec<Problem>,
+    /// Earlier versions of the only draft, from an export.
+    pub versions: Option<ExportedVersions>,
 }
 
 impl From<Draft> for ParsedFile {
     fn from(draft: Draft) -> Self {
-        Self { drafts: vec![draft], problems: Vec::new() }
+        Self { drafts: vec![draft], ..Self::default() }
     }
 }
 

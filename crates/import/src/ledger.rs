@@ -15,7 +15,7 @@ use vademecum_kit::{
     store::{Durability, Store, StoreError, Writer},
 };
 
-use super::{Problem, ReaderLimits};
+use super::{FileEntry, Problem, ReaderLimits, SourceFile, digest::digest};
 
 /// Version of all importers together; increment when any of them produces different items for the
 /// same file.
@@ -24,6 +24,9 @@ const IMPORTER_GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
 /// Minimum age of a modification at the time of reading for the time stamp to prove that a file is
 /// unchanged: clocks of file systems are coarse.
 const MIN_MODIFICATION_AGE: Duration = Duration::from_secs(2);
+
+/// Maximum size of a file whose content is compared with that of the last import, in bytes.
+const MAX_CONFIRMED_BYTES: u64 = 1 << 20;
 
 /// Maximum time to read the ledger.
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
@@ -64,6 +67,15 @@ pub struct LedgerEntry {
     pub read_at: i64,
     #[serde(skip)]
     generation: String,
+}
+
+/// A folder whose notes are written back: changes in the library are written to the files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TwoWayFolder {
+    /// Absolute path, with links resolved.
+    pub path: PathBuf,
+    /// Folder below it for notes that clients create; without one, they stay in the library.
+    pub new_notes: Option<PathBuf>,
 }
 
 /// Result of the import of a file.
@@ -140,11 +152,32 @@ impl LedgerEntry {
     /// the same items with these limits.
     pub fn is_up_to_date(&self, state: FileStamp, limits: ReaderLimits) -> bool {
         let rested = i64::try_from(MIN_MODIFICATION_AGE.as_nanos()).unwrap_or(i64::MAX);
+        self.has_state(state, limits) && state.modified.saturating_add(rested) <= self.read_at
+    }
+
+    /// Looks at the content of a file whose state is that of the entry, but whose modification is
+    /// too recent to prove anything. Returns the entry with the time of this reading if the content
+    /// is the same and the current importers would produce the same items with these limits.
+    pub fn confirm_content(
+        &self,
+        file: &FileEntry,
+        state: FileStamp,
+        limits: ReaderLimits,
+    ) -> Option<Self> {
+        let read_at = unix_nanos_now();
+        if state.size > MAX_CONFIRMED_BYTES || !self.has_state(state, limits) {
+            return None;
+        }
+        let content = SourceFile::open(&file.path, file.root.as_deref()).ok()?;
+        let is_same = self.digest == Some(digest("", [content.bytes.as_slice()]));
+        is_same.then(|| Self { read_at, ..self.clone() })
+    }
+
+    fn has_state(&self, state: FileStamp, limits: ReaderLimits) -> bool {
         self.state == state
             && (self.generation == IMPORTER_GENERATION
                 || self.generation == generation_with_limits(limits))
             && self.outcome != ImportOutcome::Missing
-            && state.modified.saturating_add(rested) <= self.read_at
     }
 
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -221,6 +254,53 @@ impl Ledger {
         }
         self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
             reader.query_all(include_str!("sql/files.sql"), &[], LedgerEntry::from_row)
+        })
+    }
+
+    /// Returns the paths of the files that became no items, such as pictures.
+    pub fn paths_without_items(&self) -> Result<Vec<String>, StoreError> {
+        if !self.store.path().exists() {
+            return Ok(Vec::new());
+        }
+        self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
+            reader.query_all(include_str!("sql/without_items.sql"), &[], |row| row.get("path"))
+        })
+    }
+
+    /// Returns the folders whose notes are written back, by path.
+    pub fn two_way_folders(&self) -> Result<Vec<TwoWayFolder>, StoreError> {
+        if !self.store.path().exists() {
+            return Ok(Vec::new());
+        }
+        self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
+            reader.query_all(include_str!("sql/two_way_folders.sql"), &[], |row| {
+                let new_notes = row.get::<_, Option<String>>("new_notes")?;
+                Ok(TwoWayFolder {
+                    path: row.get::<_, String>("path")?.into(),
+                    new_notes: new_notes.map(PathBuf::from),
+                })
+            })
+        })
+    }
+
+    /// Records that the notes of a folder are written back.
+    pub fn add_two_way_folder(&self, folder: &TwoWayFolder) -> Result<(), StoreError> {
+        let parameters = named_params! {
+            ":path": path_text(&folder.path),
+            ":new_notes": folder.new_notes.as_deref().map(path_text),
+        };
+        self.store.write(Durability::Full, |writer| {
+            writer.execute(include_str!("sql/add_two_way_folder.sql"), parameters)?;
+            Ok(())
+        })
+    }
+
+    /// Records that the notes of a folder are no longer written back. Returns whether they were.
+    pub fn remove_two_way_folder(&self, path: &Path) -> Result<bool, StoreError> {
+        let parameters = named_params! { ":path": path_text(path) };
+        self.store.write(Durability::Full, |writer| {
+            let sql = include_str!("sql/remove_two_way_folder.sql");
+            Ok(writer.query_first(sql, parameters, |_| Ok(()))?.is_some())
         })
     }
 

@@ -141,7 +141,7 @@ impl PageProperties {
 }
 
 /// Splits `[[one]], two, #three` into tags.
-fn split_tags(value: &str) -> Vec<String> {
+pub(super) fn split_tags(value: &str) -> Vec<String> {
     let bare = value.split(',').map(|tag| {
         let tag = tag.trim().trim_start_matches('#');
         unwrap_wiki_link(tag).trim().to_owned()

@@ -102,8 +102,9 @@ fn level_one_heading(line: &str) -> Option<&str> {
     Some(if closed { bare.trim_end() } else { title }).filter(|title| !title.is_empty())
 }
 
+/// Language of front matter.
 #[derive(Clone, Copy, Debug)]
-enum FrontMatterSyntax {
+pub(super) enum FrontMatterSyntax {
     Yaml,
     Toml,
 }
@@ -136,8 +137,16 @@ impl FrontMatterSyntax {
     }
 }
 
+/// Returns the front matter in YAML with which a text begins.
+pub(super) fn split_yaml_front_matter(text: &str) -> Option<&str> {
+    match split_front_matter(text)? {
+        (FrontMatterSyntax::Yaml, matter, _) => Some(matter),
+        (FrontMatterSyntax::Toml, ..) => None,
+    }
+}
+
 /// Splits a text with front matter into syntax, front matter and body.
-fn split_front_matter(text: &str) -> Option<(FrontMatterSyntax, &str, &str)> {
+pub(super) fn split_front_matter(text: &str) -> Option<(FrontMatterSyntax, &str, &str)> {
     let mut lines = text.split_inclusive('\n');
     let opening = lines.next()?;
     let (syntax, closings): (_, &[&str]) = match opening.trim_end() {

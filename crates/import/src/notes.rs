@@ -46,7 +46,7 @@ impl Importer for NoteImporter {
         if let Some(folder) = template_folder(file) {
             let reason = format!("it is a template: the vault keeps its templates in `{folder}`");
             let problem = Problem { place: String::new(), reason };
-            return Ok(ParsedFile { drafts: Vec::new(), problems: vec![problem] });
+            return Ok(ParsedFile { problems: vec![problem], ..ParsedFile::default() });
         }
         let text = &file.text()?;
         let is_plain = file.has_extension(&["txt"]);
@@ -61,7 +61,7 @@ impl Importer for NoteImporter {
             id: None,
             body: DraftBody::Note(note),
         };
-        Ok(ParsedFile { drafts: vec![draft], problems })
+        Ok(ParsedFile { drafts: vec![draft], problems, ..ParsedFile::default() })
     }
 }
 

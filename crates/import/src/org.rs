@@ -105,7 +105,7 @@ impl OrgMetadata {
 }
 
 /// Parses `#+name: value`; the name is lower-cased. `#+begin_src` has no value.
-fn parse_keyword(line: &str) -> Option<(String, &str)> {
+pub(super) fn parse_keyword(line: &str) -> Option<(String, &str)> {
     let line = line.trim().strip_prefix("#+")?;
     let end = line.find([':', ' ']).unwrap_or(line.len());
     let (name, value) = line.split_at_checked(end)?;
@@ -113,7 +113,7 @@ fn parse_keyword(line: &str) -> Option<(String, &str)> {
 }
 
 /// Parses a line such as `** TODO Rye bread :baking:dough:` into its text and tags.
-fn parse_headline(line: &str) -> Option<(&str, Vec<String>)> {
+pub(super) fn parse_headline(line: &str) -> Option<(&str, Vec<String>)> {
     let text = line.trim_start_matches('*');
     if text.len() == line.len() || !text.starts_with(' ') {
         return None;
@@ -136,7 +136,7 @@ fn parse_headline(line: &str) -> Option<(&str, Vec<String>)> {
 }
 
 /// Splits `:one:two:` or `one two` into tags.
-fn split_tags(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn split_tags(text: &str) -> impl Iterator<Item = String> {
     let tags = text.split(|next: char| next == ':' || next.is_whitespace());
     tags.filter(|tag| !tag.is_empty()).map(str::to_owned)
 }

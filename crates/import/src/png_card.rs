@@ -65,7 +65,11 @@ impl Importer for PngCardImporter {
         let read = read_first_card(&file.bytes);
         let (character, problems) =
             read.map_err(|cause| ImportError::Card { path: file.path.clone(), cause })?;
-        Ok(ParsedFile { drafts: vec![characters::to_draft(file, character)], problems })
+        Ok(ParsedFile {
+            drafts: vec![characters::to_draft(file, character)],
+            problems,
+            ..ParsedFile::default()
+        })
     }
 }
 

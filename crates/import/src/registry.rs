@@ -270,7 +270,8 @@ fn explain_unread_file(
         return ParsedFile::default();
     }
     let reason = explain_json(source, probe, time_limit);
-    ParsedFile { drafts: Vec::new(), problems: vec![Problem { place: String::new(), reason }] }
+    let problems = vec![Problem { place: String::new(), reason }];
+    ParsedFile { problems, ..ParsedFile::default() }
 }
 
 /// Returns the reason why a JSON file is not read, with the commands that would read it.

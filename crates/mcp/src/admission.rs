@@ -33,7 +33,12 @@ impl MessageCost {
     pub(super) fn of_method(method: &str) -> Self {
         match method {
             "tools/call"
+            | "resources/list"
+            | "resources/directory/read"
             | "resources/read"
+            | "skills/list"
+            | "skills/get"
+            | "vademecum/recall"
             | "resources/subscribe"
             | "prompts/list"
             | "prompts/get"

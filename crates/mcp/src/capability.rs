@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::Failure;
+use super::{Failure, app};
 
 /// Capabilities that a client declared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "capabilities are independent of each other")]
 pub struct ClientCapabilities {
     /// The client can sample from its model.
     pub sampling: bool,
@@ -13,6 +14,8 @@ pub struct ClientCapabilities {
     pub elicitation: bool,
     /// The client can list its root folders.
     pub roots: bool,
+    /// The client can show HTML documents beside the results of tools (MCP Apps).
+    pub apps: bool,
 }
 
 impl ClientCapabilities {
@@ -20,7 +23,12 @@ impl ClientCapabilities {
     /// object.
     pub(crate) fn from_declaration(value: Option<&Value>) -> Self {
         let has = |name| value.is_some_and(|value| value.get(name).is_some_and(Value::is_object));
-        Self { sampling: has("sampling"), elicitation: has("elicitation"), roots: has("roots") }
+        Self {
+            sampling: has("sampling"),
+            elicitation: has("elicitation"),
+            roots: has("roots"),
+            apps: value.is_some_and(app::is_declared),
+        }
     }
 
     /// Fails if the client lacks the capability for this server request.

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Failure, closest_name, did_you_mean, schema_compaction::SchemaCompactor};
+use super::{Failure, ToolField, closest_name, did_you_mean, schema_compaction::SchemaCompactor};
 use vademecum_core::auth::{Principal, Right};
 
 /// One tool of the catalog.
@@ -31,6 +31,17 @@ pub struct ToolEntry {
     pub schemas: ToolSchemas,
     /// Principals for whom the tool exists.
     pub audience: ToolAudience,
+    /// Hints for clients about its results.
+    pub presentation: ToolPresentation,
+}
+
+/// Hints for clients about the results of a tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ToolPresentation {
+    /// URI of the app that shows a result.
+    pub app_uri: Option<&'static str>,
+    /// A result can exceed the default limits of clients.
+    pub has_long_results: bool,
 }
 
 /// Principals for whom a tool exists; for all others it is unknown.
@@ -124,6 +135,8 @@ pub struct ToolListing {
     pub include_admin: bool,
     /// List only tools in the scope of this principal, if given.
     pub access: Option<Principal>,
+    /// Optional fields that the client reads.
+    pub fields: Vec<ToolField>,
 }
 
 /// All tools in listing order.
@@ -136,6 +149,9 @@ pub struct ToolCatalog {
 
 /// Tool that gives access to resources to clients without resource support. It cannot be disabled.
 const REQUIRED_TOOL: &str = "read_resource";
+
+/// Other names under which tools can be called: alias and name. They are not listed.
+const ALIASES: [(&str, &str); 1] = [("knowledge.recent", "knowledge.list")];
 
 /// Error of disabling a tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -229,6 +245,12 @@ impl ToolCatalog {
             by_name.insert(entry.name.to_owned(), index);
             by_name.insert(NameStyle::Underscored.format_name(entry.name), index);
         }
+        for (alias, name) in ALIASES {
+            if let Some(index) = by_name.get(name).copied() {
+                by_name.insert(alias.to_owned(), index);
+                by_name.insert(NameStyle::Underscored.format_name(alias), index);
+            }
+        }
         Self { entries, by_name, disabled: HashSet::new() }
     }
 
@@ -278,6 +300,11 @@ impl ToolCatalog {
         &self.entries
     }
 
+    /// Returns true if a tool has an app that shows its results.
+    pub(crate) fn has_apps(&self) -> bool {
+        self.entries.iter().any(|entry| entry.presentation.app_uri.is_some())
+    }
+
     /// Returns the names of the listed tools, in the style of the listing.
     pub fn tool_names(&self, listing: &ToolListing) -> Vec<String> {
         self.listed_entries(listing)
@@ -299,6 +326,9 @@ impl ToolCatalog {
             }
             if listing.name_style != NameStyle::Dotted {
                 self.rename_in_descriptions(&mut tool, listing.name_style);
+            }
+            for field in &listing.fields {
+                field.add_to(&mut tool, entry);
             }
             tool
         });

@@ -19,14 +19,22 @@ struct ClientPreferences {
     name_style: NameStyle,
     /// List the `search` and `fetch` tools.
     deep_research: bool,
+    /// The client reads `anthropic/maxResultSizeChars`.
+    reads_result_size: bool,
 }
 
 /// Known clients. The first entry whose fragment occurs in the name wins.
 const KNOWN_CLIENTS: [ClientPreferences; 9] = [
     // claude.ai and Claude Desktop hide every tool if one name has a dot; Claude Code replaces it
     // with `_`.
-    preferences("claude", NameStyle::Underscored, false),
-    preferences("anthropic", NameStyle::Underscored, false),
+    ClientPreferences {
+        reads_result_size: true,
+        ..preferences("claude", NameStyle::Underscored, false)
+    },
+    ClientPreferences {
+        reads_result_size: true,
+        ..preferences("anthropic", NameStyle::Underscored, false)
+    },
     // The model's API rejects the whole request.
     preferences("codex", NameStyle::Underscored, false),
     preferences("copilot", NameStyle::Underscored, false),
@@ -49,7 +57,12 @@ const fn preferences(
     names: NameStyle,
     deep_research: bool,
 ) -> ClientPreferences {
-    ClientPreferences { name_fragment: mark, name_style: names, deep_research }
+    ClientPreferences {
+        name_fragment: mark,
+        name_style: names,
+        deep_research,
+        reads_result_size: false,
+    }
 }
 
 impl Client {
@@ -61,6 +74,16 @@ impl Client {
     /// Returns `true` if `search` and `fetch` should be listed for this client.
     pub fn wants_deep_research(&self) -> bool {
         self.preferences().deep_research
+    }
+
+    /// Returns `true` if the client may be `ChatGPT`, which reads the `securitySchemes` of tools.
+    pub(crate) fn reads_security_schemes(&self) -> bool {
+        self.wants_deep_research()
+    }
+
+    /// Returns `true` if the client reads `anthropic/maxResultSizeChars`.
+    pub(crate) fn reads_result_size(&self) -> bool {
+        self.preferences().reads_result_size
     }
 
     fn preferences(&self) -> &'static ClientPreferences {

@@ -1,6 +1,7 @@
 //! MCP content blocks, as used by tools, prompts and resources.
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// One content block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -56,6 +57,9 @@ pub struct ResourceContents {
     /// the body stays as it is stored.
     #[serde(skip)]
     pub read_on: Option<String>,
+    /// `_meta` fields.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Map<String, Value>>,
 }
 
 /// Text or binary data of a resource.
@@ -76,6 +80,7 @@ impl ResourceContents {
             mime_type: mime_type.into(),
             body: ResourceBody::Text(text),
             read_on: None,
+            meta: None,
         }
     }
 

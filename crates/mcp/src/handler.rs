@@ -8,7 +8,8 @@ use tokio::sync::watch;
 
 use super::{
     Completion, CompletionRequest, ContentBlock, Failure, GetPromptResult, Prompt, PromptArguments,
-    RequestContext, Resource, ResourceContents, ResourceTemplate, Scope, ToolCatalog, Toolset,
+    RequestContext, Resource, ResourceContents, ResourceTemplate, Scope, Skill, ToolCatalog,
+    Toolset,
 };
 use vademecum_core::auth::Principal;
 
@@ -40,8 +41,8 @@ pub trait ServerHandler: Send + Sync + 'static {
         call: &'a RequestContext,
     ) -> LocalBoxFuture<'a, Result<CallToolResult, Failure>>;
 
-    /// Returns the resources to list for this principal.
-    fn list_resources(&self, principal: &Principal) -> Vec<Resource>;
+    /// Returns the resources to list.
+    fn list_resources(&self, call: &RequestContext) -> Vec<Resource>;
 
     /// Returns the resource templates.
     fn resource_templates(&self) -> Vec<ResourceTemplate>;
@@ -52,6 +53,28 @@ pub trait ServerHandler: Send + Sync + 'static {
         uri: &'a str,
         call: &'a RequestContext,
     ) -> LocalBoxFuture<'a, Result<ResourceContents, Failure>>;
+
+    /// Returns `true` if the extension Skills is offered.
+    fn offers_skills(&self) -> bool {
+        false
+    }
+
+    /// Returns the skills of this principal in a stable order. Their files are resources.
+    fn list_skills<'a>(
+        &'a self,
+        _call: &'a RequestContext,
+    ) -> LocalBoxFuture<'a, Result<Vec<Skill>, Failure>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// Returns a short text with what the library has about a prompt, if it has anything.
+    fn recall<'a>(
+        &'a self,
+        _prompt: &'a str,
+        _call: &'a RequestContext,
+    ) -> LocalBoxFuture<'a, Result<Option<String>, Failure>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// Returns all prompts in a stable order.
     fn list_prompts<'a>(

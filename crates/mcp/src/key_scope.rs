@@ -13,7 +13,7 @@ pub(crate) fn out_of_scope(
     method: &str,
 ) -> Option<Result<MethodResult, Failure>> {
     let family = match method.split_once('/')?.0 {
-        "subscriptions" => "resources",
+        "subscriptions" | "skills" => "resources",
         family @ ("resources" | "prompts" | "completion") => family,
         _ => return None,
     };
@@ -23,6 +23,7 @@ pub(crate) fn out_of_scope(
     let list = match method {
         "resources/list" => "resources",
         "resources/templates/list" => "resourceTemplates",
+        "skills/list" => "skills",
         "prompts/list" => "prompts",
         _ => return Some(Err(Failure::method_not_found(method))),
     };

@@ -5,6 +5,7 @@
 //! then `methods`; differences between protocol revisions are confined to `revision`.
 
 mod admission;
+mod app;
 mod audit_trail;
 mod capability;
 mod catalog;
@@ -14,7 +15,9 @@ mod content;
 mod defaults;
 mod early_rejection;
 mod error;
+mod extension_methods;
 mod handler;
+mod icon;
 mod jsonrpc;
 mod key_scope;
 mod method_context;
@@ -36,16 +39,20 @@ mod service;
 mod session;
 mod session_channel;
 mod signed_state;
+mod skill;
 mod subscription;
 mod suggestion;
+mod tool_call;
+mod tool_field;
 mod tool_name;
 
 pub use admission::{AdmissionLimits, ConnectionPermit, MessageCost};
+pub use app::{APP_MIME_TYPE, offline_app_meta};
 pub use audit_trail::{ItemTrail, PeerConnection};
 pub use capability::ClientCapabilities;
 pub use catalog::{
     DisableToolError, NameStyle, ToolAudience, ToolCatalog, ToolEffect, ToolEntry, ToolListing,
-    ToolSchemas, Toolset,
+    ToolPresentation, ToolSchemas, Toolset,
 };
 pub use client::Client;
 pub use completion::{
@@ -66,5 +73,8 @@ pub use revision::{MessageHeaders, ProtocolVersion};
 pub use scope::Scope;
 pub use service::{Peer, Service, ServiceOptions};
 pub use session::{ProtocolSessions, SessionId};
+pub use skill::{Skill, SkillResource};
 pub use suggestion::{closest_name, did_you_mean, normalize_name};
+pub use tool_call::ToolCallError;
+pub use tool_field::ToolField;
 pub use tool_name::intern_tool_name;

@@ -51,6 +51,11 @@ pub(super) struct ResourceParams {
 }
 
 #[derive(Deserialize)]
+pub(super) struct RecallParams {
+    pub(super) prompt: String,
+}
+
+#[derive(Deserialize)]
 pub(super) struct GetPromptParams {
     pub(super) name: String,
     #[serde(default)]

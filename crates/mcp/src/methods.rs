@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::{
     CallToolResult, Client, ClientCapabilities, Completion, CompletionRequest, Failure, Input,
     InputRequired, MAX_COMPLETIONS, NameStyle, ProtocolVersion, RequestContext, RequestDefaults,
-    Service, SessionId, ToolListing, Toolset,
+    Service, SessionId, ToolField, ToolListing, Toolset,
     error::FailureKind,
     jsonrpc,
     key_scope::out_of_scope,
@@ -17,7 +17,7 @@ use super::{
         ListenParams, ResourceParams, RetryParams, SetLevelParams,
     },
     pagination::list_page,
-    revision::{CacheHint, MethodResult, check_parameter_headers},
+    revision::{CacheHint, MethodResult, SERVER_INFO, check_parameter_headers},
     server_info,
     service::Peer,
     session::HandshakeResult,
@@ -31,7 +31,7 @@ const MAX_CLIENT_NAME_BYTES: usize = 256;
 /// Lists that only a new version or configuration of the server changes.
 const STATIC_LIST_CACHE: CacheHint = CacheHint { ttl_ms: 300_000, is_public: false };
 /// Lists that the user's data changes.
-const USER_LIST_CACHE: CacheHint = CacheHint { ttl_ms: 5_000, is_public: false };
+pub(super) const USER_LIST_CACHE: CacheHint = CacheHint { ttl_ms: 5_000, is_public: false };
 /// Server information, the same for every user.
 const PUBLIC_CACHE: CacheHint = CacheHint { ttl_ms: 300_000, is_public: true };
 /// Results that may change at any time.
@@ -63,11 +63,17 @@ impl Service {
             defaults: peer.defaults.or(wished),
         };
         let names = self.name_style(peer, &agreed.client);
+        let capabilities = server_info::capabilities(&*self.handler, agreed.capabilities);
         self.sessions.record_handshake(&id, agreed);
+        let implementation = if revision.has_icons() {
+            server_info::implementation_with_icons()
+        } else {
+            server_info::implementation()
+        };
         Ok(MethodResult::new(jsonrpc::to_json(&json!({
             "protocolVersion": revision.date(),
-            "capabilities": server_info::capabilities(self.handler.can_change_tools()),
-            "serverInfo": server_info::implementation(),
+            "capabilities": capabilities,
+            "serverInfo": implementation,
             "instructions": self.handler.tools().format_tool_names(server_info::INSTRUCTIONS, names),
         }))))
     }
@@ -107,12 +113,13 @@ impl Service {
                     .with_cache_hint(STATIC_LIST_CACHE))
             }
             "tools/call" => self.call_tool(context, params).await,
-            "resources/list" => {
-                let ListParams { cursor } = parse_params(params)?;
-                let resources = self.handler.list_resources(&context.principal);
-                Ok(MethodResult::new(list_page("resources", &resources, cursor.as_deref())?)
-                    .with_cache_hint(STATIC_LIST_CACHE))
+            "resources/list" => self.list_resources(context, params).await,
+            "skills/list" | "skills/get" | "resources/directory/read"
+                if self.handler.offers_skills() =>
+            {
+                self.call_skill_method(context, method, params).await
             }
+            "vademecum/recall" => self.recall(context, params).await,
             "resources/templates/list" => {
                 let ListParams { cursor } = parse_params(params)?;
                 let list = list_page(
@@ -359,12 +366,15 @@ impl Service {
 
     fn discover(&self, context: &MethodContext<'_>) -> MethodResult {
         let names = self.name_style(context.peer, &context.client);
+        let client = context.capabilities;
+        let info = (SERVER_INFO.to_owned(), server_info::implementation_with_icons());
         MethodResult::new(jsonrpc::to_json(&json!({
             "supportedVersions": ProtocolVersion::dates(),
-            "capabilities": server_info::capabilities(self.handler.can_change_tools()),
+            "capabilities": server_info::capabilities(&*self.handler, client),
             "instructions": self.handler.tools().format_tool_names(server_info::INSTRUCTIONS, names),
         })))
-        .with_cache_hint(PUBLIC_CACHE)
+        .with_cache_hint(if client.apps { STATIC_LIST_CACHE } else { PUBLIC_CACHE })
+        .with_meta(Some(Map::from_iter([info])))
     }
 
     /// Returns the style of tool names: from the URL, else from the settings, else by client.
@@ -387,12 +397,15 @@ impl Service {
             include_write: options.list_write_tools,
             include_admin: true,
             access: Some(context.principal.clone()),
+            fields: ToolField::read_by(context, options.has_oauth),
         }
     }
 }
 
 /// Deserializes parameters. The error message names the path of the invalid value.
-fn parse_params<'a, T: Deserialize<'a>>(params: Option<&'a RawValue>) -> Result<T, Failure> {
+pub(super) fn parse_params<'a, T: Deserialize<'a>>(
+    params: Option<&'a RawValue>,
+) -> Result<T, Failure> {
     let text = params.map_or("{}", RawValue::get);
     if !text.starts_with('{') {
         return Err(Failure::invalid_params("params: expected an object"));

@@ -23,7 +23,7 @@ use vademecum_core::{
 };
 
 /// Method names used as metric and log labels; all other methods are recorded as [`OTHER_METHOD`].
-const METHOD_LABELS: [&str; 16] = [
+const METHOD_LABELS: [&str; 20] = [
     "initialize",
     "ping",
     "server/discover",
@@ -31,7 +31,11 @@ const METHOD_LABELS: [&str; 16] = [
     "tools/call",
     "resources/list",
     "resources/templates/list",
+    "resources/directory/read",
     "resources/read",
+    "skills/list",
+    "skills/get",
+    "vademecum/recall",
     "resources/subscribe",
     "resources/unsubscribe",
     "subscriptions/listen",
@@ -46,9 +50,12 @@ const METHOD_LABELS: [&str; 16] = [
 const OTHER_METHOD: &str = "other";
 
 /// Methods with an entry in the audit log: those that show or change a library.
-const AUDITED_METHODS: [&str; 8] = [
+const AUDITED_METHODS: [&str; 11] = [
     "tools/call",
+    "resources/directory/read",
     "resources/read",
+    "skills/get",
+    "vademecum/recall",
     "resources/subscribe",
     "resources/unsubscribe",
     "subscriptions/listen",

@@ -43,15 +43,18 @@ impl SchemaCompactor {
     }
 
     /// Compacts the output schema of the next tool in the list: removes `required` and the type of
-    /// optional fields, and all types if the list already contains the schema.
+    /// optional fields, and the fields if the list already contains the schema.
     pub(crate) fn compact_output(&mut self, output: &mut Value) {
         let Value::Object(schema) = output else { return };
         schema.remove("required");
         let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
         let Some(fields) = fields else { return };
-        let is_new = self.outputs.insert(format!("{fields:?}"));
+        if !self.outputs.insert(format!("{fields:?}")) {
+            schema.remove("properties");
+            return;
+        }
         for field in fields.values_mut() {
-            if !is_new || field.get("type").is_some_and(Value::is_array) {
+            if field.get("type").is_some_and(Value::is_array) {
                 *field = json!({});
             }
         }
@@ -174,14 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn repeated_output_lists_only_names() {
+    fn repeated_output_lists_no_fields() {
         let output = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
         let (mut brief, mut first, mut second) =
             (SchemaCompactor::default(), output.clone(), output.clone());
         brief.compact_output(&mut first);
         brief.compact_output(&mut second);
         assert_eq!(first, output);
-        assert_eq!(second, json!({ "type": "object", "properties": { "a": {} } }));
+        assert_eq!(second, json!({ "type": "object" }));
     }
 
     #[test]

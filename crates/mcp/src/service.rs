@@ -34,6 +34,8 @@ pub struct ServiceOptions {
     pub toolsets: HashMap<Toolset, bool>,
     /// List tools that modify data.
     pub list_write_tools: bool,
+    /// Users log in with the server's own authorization server.
+    pub has_oauth: bool,
 }
 
 /// Remote end of a connection or of one HTTP request.
@@ -521,7 +523,7 @@ mod tests {
             std::future::ready(Err(Failure::method_not_found(tool))).boxed_local()
         }
 
-        fn list_resources(&self, _: &Principal) -> Vec<Resource> {
+        fn list_resources(&self, _: &RequestContext) -> Vec<Resource> {
             Vec::new()
         }
 

@@ -10,6 +10,11 @@ WHERE deleted = 0
       OR EXISTS (
           SELECT 1
           FROM json_each(CASE WHEN json_valid(character_cards.tags) THEN character_cards.tags END) AS tag
-          WHERE tag.value COLLATE NOCASE IN (SELECT value FROM json_each(:tags))
+          WHERE EXISTS (
+              SELECT 1
+              FROM json_each(:tags) AS wanted
+              WHERE tag.value = wanted.value COLLATE NOCASE
+                 OR substr(tag.value, 1, length(wanted.value) + 1) = wanted.value || '/' COLLATE NOCASE
+          )
       )
   );

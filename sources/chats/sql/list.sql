@@ -12,6 +12,11 @@ WHERE deleted = 0
           FROM keywords
           JOIN conversation_keywords ON conversation_keywords.keyword_id = keywords.id
           WHERE keywords.deleted = 0
-            AND keywords.keyword COLLATE NOCASE IN (SELECT value FROM json_each(:tags))
+            AND EXISTS (
+                SELECT 1
+                FROM json_each(:tags) AS wanted
+                WHERE keywords.keyword = wanted.value COLLATE NOCASE
+                   OR substr(keywords.keyword, 1, length(wanted.value) + 1) = wanted.value || '/' COLLATE NOCASE
+            )
       )
   );

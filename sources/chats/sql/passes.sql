@@ -1,4 +1,4 @@
--- Returns a row if the match :key has this sender and character, its conversation has one of :tags, and
+-- Returns a row if the match :key has this sender and character, its conversation is one of :items and has one of :tags, and
 -- it dates from :after to before :before. A message has its own date. A conversation has the sender of
 -- its opening message, except in a search by title (:by_title), since a title has no sender; its date
 -- is that of its last modification, or of the opening message in a search by message (:by_message).
@@ -7,6 +7,7 @@ FROM messages
 JOIN conversations ON conversations.id = messages.conversation_id
 WHERE :key % 2 = 1
   AND messages.row = :key / 2
+  AND (:items IS NULL OR conversations.id IN (SELECT value FROM json_each(:items)))
   AND (:sender IS NULL OR messages.sender = :sender COLLATE NOCASE)
   AND (:character_id IS NULL OR conversations.character_id = :character_id)
   AND (:after IS NULL OR COALESCE(messages.timestamp, messages.last_modified) >= :after)
@@ -19,7 +20,12 @@ WHERE :key % 2 = 1
           JOIN keywords ON keywords.id = conversation_keywords.keyword_id
           WHERE conversation_keywords.conversation_id = conversations.id
             AND keywords.deleted = 0
-            AND keywords.keyword COLLATE NOCASE IN (SELECT value FROM json_each(:tags))
+            AND EXISTS (
+                SELECT 1
+                FROM json_each(:tags) AS wanted
+                WHERE keywords.keyword = wanted.value COLLATE NOCASE
+                   OR substr(keywords.keyword, 1, length(wanted.value) + 1) = wanted.value || '/' COLLATE NOCASE
+            )
       )
   )
 UNION ALL
@@ -29,6 +35,7 @@ LEFT JOIN messages AS opening
     ON opening.conversation_id = conversations.id AND opening.position = 0
 WHERE :key % 2 = 0
   AND conversations.row = :key / 2
+  AND (:items IS NULL OR conversations.id IN (SELECT value FROM json_each(:items)))
   AND (:character_id IS NULL OR conversations.character_id = :character_id)
   AND (:sender IS NULL OR NOT :by_title AND opening.sender = :sender COLLATE NOCASE)
   AND (
@@ -53,6 +60,11 @@ WHERE :key % 2 = 0
           JOIN keywords ON keywords.id = conversation_keywords.keyword_id
           WHERE conversation_keywords.conversation_id = conversations.id
             AND keywords.deleted = 0
-            AND keywords.keyword COLLATE NOCASE IN (SELECT value FROM json_each(:tags))
+            AND EXISTS (
+                SELECT 1
+                FROM json_each(:tags) AS wanted
+                WHERE keywords.keyword = wanted.value COLLATE NOCASE
+                   OR substr(keywords.keyword, 1, length(wanted.value) + 1) = wanted.value || '/' COLLATE NOCASE
+            )
       )
   );

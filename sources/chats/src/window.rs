@@ -209,6 +209,7 @@ fn load_snippet(
         attachments: None,
         range: Some(Range::new(anchor, anchor + 1, total)),
         language: detect_language(&message.content),
+        backlinks: None,
     })
 }
 

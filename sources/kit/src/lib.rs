@@ -3,6 +3,7 @@
 //! Start with [`source`], which defines the trait that every source implements.
 
 pub mod journal;
+pub mod links;
 pub mod listing;
 pub mod location;
 pub mod model;

@@ -8,6 +8,7 @@ use std::{borrow::Cow, fmt::Debug};
 use rusqlite::{Row, ToSql, named_params};
 
 use crate::{
+    links,
     listing::{self, ListStatements},
     model::{
         Change, ChangedItem, CorpusStatistics, Draft, Edit, Facet, FilterParameters, Filters,
@@ -38,6 +39,10 @@ pub struct ItemStatements {
     pub versions_sql: &'static str,
     /// Selects `version` and `deleted` of the item `:id`.
     pub version_sql: &'static str,
+    /// Sets the `:version` of the item `:id`.
+    pub set_version_sql: &'static str,
+    /// Selects the `title` of the item `:id`, if the reader sees it.
+    pub title_sql: &'static str,
     /// Returns a row if the match `:key` passes the filters in [`Source::filter_parameters`].
     pub passes_sql: &'static str,
     /// Returns a row if some item has a tag.
@@ -93,7 +98,8 @@ pub trait Source: Debug + Send + Sync + 'static {
         let (table, columns) = self.searched_table(&ask.filters);
         let columns = search::searched_columns(table, columns, &ask.query);
         let hidden = self.hidden_rows(reader)?;
-        let parameters = self.filter_parameters(&ask.filters);
+        let mut parameters = self.filter_parameters(&ask.filters);
+        parameters.push((":items", Box::new(ask.filters.items_parameter())));
         let parameters: Vec<_> =
             parameters.iter().map(|(name, value)| (*name, value.as_ref())).collect();
         let plan = RankPlan {
@@ -108,7 +114,8 @@ pub trait Source: Debug + Send + Sync + 'static {
             identify_sql: self.identify_sql(&ask.filters),
             read_uri: &|row| ask.compare_titles(row, self.read_uri(row)?),
         };
-        Ok(search::rank_table(reader, ask, &plan)?)
+        let ranking = search::rank_table(reader, ask, &plan)?;
+        Ok(Ranking { has_supersessions: links::has_supersessions(reader)?, ..ranking })
     }
 
     /// Returns whether no item has a tag. A restricted caller never learns of it, because hidden
@@ -335,7 +342,8 @@ pub trait Source: Debug + Send + Sync + 'static {
             return Ok((*filters == Filters::default()).then_some(true));
         };
         let values = self.filter_parameters(filters);
-        let mut parameters: Vec<(&str, &dyn ToSql)> = vec![(":key", &key)];
+        let items = filters.items_parameter();
+        let mut parameters: Vec<(&str, &dyn ToSql)> = vec![(":key", &key), (":items", &items)];
         parameters.extend(values.iter().map(|(name, value)| (*name, value.as_ref())));
         let found = reader.query_first(statements.passes_sql, &parameters, |_| Ok(()))?;
         Ok(Some(found.is_some()))

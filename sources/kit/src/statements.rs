@@ -52,6 +52,8 @@ macro_rules! item_statements {
             },
             versions_sql: $crate::sql!("versions"),
             version_sql: $crate::sql!("version"),
+            set_version_sql: $crate::sql!("set_version"),
+            title_sql: $crate::sql!("title"),
             passes_sql: $crate::sql!("passes"),
             tagged_sql: $crate::sql!("tagged"),
             hidden_sql: $crate::sql!("hidden"),

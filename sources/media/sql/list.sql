@@ -18,6 +18,11 @@ WHERE deleted = 0 AND is_trash = 0
           FROM Keywords
           JOIN MediaKeywords ON MediaKeywords.keyword_id = Keywords.id
           WHERE Keywords.deleted = 0
-            AND Keywords.keyword COLLATE NOCASE IN (SELECT value FROM json_each(:tags))
+            AND EXISTS (
+                SELECT 1
+                FROM json_each(:tags) AS wanted
+                WHERE Keywords.keyword = wanted.value COLLATE NOCASE
+                   OR substr(Keywords.keyword, 1, length(wanted.value) + 1) = wanted.value || '/' COLLATE NOCASE
+            )
       )
   );

@@ -1,8 +1,9 @@
--- Returns a row if the document :key has one of :types and one of :tags, was created, or ingested if it
+-- Returns a row if the document :key is one of :items, has one of :types and one of :tags, was created, or ingested if it
 -- states no date, from :date_from to :date_to, and was modified from :after to before :before.
 SELECT 1
 FROM Media
 WHERE id = :key
+  AND (:items IS NULL OR CAST(id AS TEXT) IN (SELECT value FROM json_each(:items)))
   AND (:types IS NULL OR type COLLATE NOCASE IN (SELECT value FROM json_each(:types)))
   AND (
       :date_from IS NULL
@@ -26,6 +27,11 @@ WHERE id = :key
           JOIN Keywords ON Keywords.id = MediaKeywords.keyword_id
           WHERE MediaKeywords.media_id = Media.id
             AND Keywords.deleted = 0
-            AND Keywords.keyword COLLATE NOCASE IN (SELECT value FROM json_each(:tags))
+            AND EXISTS (
+                SELECT 1
+                FROM json_each(:tags) AS wanted
+                WHERE Keywords.keyword = wanted.value COLLATE NOCASE
+                   OR substr(Keywords.keyword, 1, length(wanted.value) + 1) = wanted.value || '/' COLLATE NOCASE
+            )
       )
   );

@@ -1,5 +1,7 @@
 //! Creating, tagging, editing and deleting notes in the library itself.
 
+use std::borrow::Cow;
+
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{
@@ -67,23 +69,38 @@ pub(crate) fn edit_note(
     }
     match edit {
         Edit::Append(text) => {
-            let content = Some(append_line(&note.content, text)?);
+            let content = Some(append_line(&note.content, &like_line_ends(text, &note.content))?);
             apply_replacement(
                 writer,
                 &note,
                 &FieldReplacement { content, ..FieldReplacement::default() },
             )
         }
-        Edit::Replace(replacement) => apply_replacement(writer, &note, replacement),
+        Edit::Replace(replacement) => {
+            let content = replacement.content.as_ref();
+            let content = content.map(|text| like_line_ends(text, &note.content).into_owned());
+            let replacement = FieldReplacement { content, ..replacement.clone() };
+            apply_replacement(writer, &note, &replacement)
+        }
         Edit::Delete => delete_note(writer, note),
     }
+}
+
+/// Returns `text` with the line ends of `model`, if all of those are CRLF.
+fn like_line_ends<'t>(text: &'t str, model: &str) -> Cow<'t, str> {
+    let ends = model.matches('\n').count();
+    if ends == 0 || text.contains('\r') || model.matches("\r\n").count() < ends {
+        return text.into();
+    }
+    text.replace('\n', "\r\n").into()
 }
 
 /// Appends `more` to `content` on a line of its own. Fails if the result exceeds the maximum
 /// length.
 fn append_line(content: &str, more: &str) -> Result<String, SourceError> {
-    let gap = if content.is_empty() || content.ends_with('\n') { "" } else { "\n" };
-    let content = [content, gap, more].concat();
+    let has_end = content.is_empty() || content.ends_with('\n');
+    let gap = if has_end { Cow::Borrowed("") } else { like_line_ends("\n", content) };
+    let content = [content, &gap, more].concat();
     let length = content.chars().count();
     if length > MAX_CONTENT_CHARS {
         return Err(SourceError::Refused(format!(

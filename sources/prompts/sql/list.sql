@@ -12,6 +12,11 @@ WHERE deleted = 0
           FROM PromptKeywordsTable
           JOIN PromptKeywordLinks ON PromptKeywordLinks.keyword_id = PromptKeywordsTable.id
           WHERE PromptKeywordsTable.deleted = 0
-            AND PromptKeywordsTable.keyword COLLATE NOCASE IN (SELECT value FROM json_each(:tags))
+            AND EXISTS (
+                SELECT 1
+                FROM json_each(:tags) AS wanted
+                WHERE PromptKeywordsTable.keyword = wanted.value COLLATE NOCASE
+                   OR substr(PromptKeywordsTable.keyword, 1, length(wanted.value) + 1) = wanted.value || '/' COLLATE NOCASE
+            )
       )
   );

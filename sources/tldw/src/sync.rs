@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use rusqlite::{Connection, ErrorCode};
 use uuid::Uuid;
 use vademecum_kit::{
+    links::update_saved_links,
     model::{ChatDraft, Draft, DraftBody, SaveOutcome, SourceName},
     source::{Source, SourceError},
     store::{Durability, Store, Writer},
@@ -240,7 +241,11 @@ impl SourceSync<'_> {
         if drafts.is_empty() {
             return Ok(());
         }
-        let save = |writer: &Writer<'_>, draft: &Draft| self.source.save_draft(writer, draft);
+        let save = |writer: &Writer<'_>, draft: &Draft| -> Result<SaveOutcome, SourceError> {
+            let outcome = self.source.save_draft(writer, draft)?;
+            update_saved_links(self.source, writer, draft, &outcome)?;
+            Ok(outcome)
+        };
         let together = self.store.write(Durability::Bulk, |writer| {
             drafts.iter().map(|draft| save(writer, draft)).collect::<Result<Vec<_>, _>>()
         });

@@ -1,11 +1,14 @@
 //! Messages that read from a source.
 
+use std::time::Duration;
+
 use actix::prelude::*;
 use vademecum_kit::{
-    journal::{self, ItemHistory, JournalEntry},
+    journal::{self, AsOf, ItemHistory, JournalEntry, LocalChange, PastListing},
     model::{
-        Deadline, GetRequest, Hit, HitRequest, Item, ItemName, ListRequest, ListedItem, Listing,
-        RankRequest, Ranking, SourceStats, StoredPrompt, Suggestions, Timestamp,
+        Deadline, GetRequest, Hit, HitRequest, Item, ItemId, ItemName, ListRequest, ListedItem,
+        Listing, RankRequest, Ranking, Retrieval, SourceStats, StoredPrompt, Suggestions,
+        Timestamp,
     },
     search::SimilarWord,
     source::SourceError,
@@ -13,6 +16,9 @@ use vademecum_kit::{
 };
 
 use super::{CompletionKind, SourceActor};
+
+/// Maximum time to list the items that differ from their files.
+const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Returns the best matches of a query.
 #[derive(Debug, Message)]
@@ -216,6 +222,52 @@ impl Handler<ReadHistory> for SourceActor {
     }
 }
 
+/// Returns an item as it was.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Item, SourceError>")]
+pub(super) struct ReadItemAsOf {
+    pub(super) id: ItemId,
+    pub(super) as_of: AsOf,
+    pub(super) retrieval: Retrieval,
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<ReadItemAsOf> for SourceActor {
+    type Result = ResponseFuture<Result<Item, SourceError>>;
+
+    fn handle(&mut self, message: ReadItemAsOf, _: &mut Self::Context) -> Self::Result {
+        let ReadItemAsOf { id, as_of, retrieval, deadline } = message;
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| {
+                journal::load_item_as_of(source, reader, &id, as_of, &retrieval)
+            })
+        })
+    }
+}
+
+/// Lists the items as they were at a time.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<PastListing, SourceError>")]
+pub(super) struct ListItemsAsOf {
+    pub(super) request: ListRequest,
+    pub(super) time: Timestamp,
+    pub(super) snippet_length: usize,
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<ListItemsAsOf> for SourceActor {
+    type Result = ResponseFuture<Result<PastListing, SourceError>>;
+
+    fn handle(&mut self, message: ListItemsAsOf, _: &mut Self::Context) -> Self::Result {
+        let ListItemsAsOf { request, time, snippet_length, deadline } = message;
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| {
+                journal::list_items_as_of(source, reader, &request, time, snippet_length)
+            })
+        })
+    }
+}
+
 /// Returns the changes of all items since a time.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Vec<JournalEntry>, SourceError>")]
@@ -233,6 +285,30 @@ impl Handler<ListChanges> for SourceActor {
         self.spawn_blocking(move |source, store| {
             store.read(deadline, |reader| {
                 Ok(journal::list_changes(reader, source.name(), since, client.as_deref())?)
+            })
+        })
+    }
+}
+
+/// Returns the items of the origins that start with this prefix that were changed in the library.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<LocalChange>, SourceError>")]
+pub(super) struct ListLocalChanges(pub(super) String);
+
+impl Handler<ListLocalChanges> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<LocalChange>, SourceError>>;
+
+    fn handle(
+        &mut self,
+        ListLocalChanges(prefix): ListLocalChanges,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            if !store.path().exists() {
+                return Ok(Vec::new());
+            }
+            store.read(Deadline::after(LIST_TIMEOUT), |reader| {
+                journal::list_local_changes(source, reader, &prefix)
             })
         })
     }

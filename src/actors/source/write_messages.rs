@@ -2,7 +2,8 @@
 
 use actix::prelude::*;
 use vademecum_kit::{
-    journal::{self, UndoneItem},
+    journal::{self, ConflictCopies, ExportedVersions, UndoneItem},
+    links::update_renamed,
     model::{Change, ChangeAuthor, ChangedItem, Deadline, Draft, SaveOutcome, Timestamp, Uri},
     source::{Source, SourceError},
     store::{Durability, Store, StoreError, Writer, rename_origin},
@@ -15,6 +16,7 @@ use super::SourceActor;
 #[rtype(result = "Result<Vec<Result<SaveOutcome, SourceError>>, SourceError>")]
 pub(super) struct SaveDrafts {
     pub(super) drafts: Vec<Draft>,
+    pub(super) conflict_copies: ConflictCopies,
     pub(super) commit: bool,
 }
 
@@ -23,15 +25,39 @@ impl Handler<SaveDrafts> for SourceActor {
 
     fn handle(
         &mut self,
-        SaveDrafts { drafts, commit: keep }: SaveDrafts,
+        SaveDrafts { drafts, conflict_copies, commit }: SaveDrafts,
         _: &mut Self::Context,
     ) -> Self::Result {
         self.spawn_blocking(move |source, store| {
-            if keep {
-                Ok(save_drafts(source, store, &drafts))
+            if commit {
+                Ok(save_drafts(source, store, &drafts, conflict_copies))
             } else {
                 dry_run(source, store, &drafts)
             }
+        })
+    }
+}
+
+/// Adds exported versions to an imported item.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<(), SourceError>")]
+pub(super) struct AddVersions {
+    pub(super) item: String,
+    pub(super) versions: ExportedVersions,
+}
+
+impl Handler<AddVersions> for SourceActor {
+    type Result = ResponseFuture<Result<(), SourceError>>;
+
+    fn handle(
+        &mut self,
+        AddVersions { item, versions }: AddVersions,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.write(Durability::Bulk, |writer| {
+                journal::import_versions(source, writer, &item, &versions).map(drop)
+            })
         })
     }
 }
@@ -94,6 +120,27 @@ impl Handler<RemoveOrigin> for SourceActor {
     }
 }
 
+/// Removes the item of an origin, also if it was changed in the library.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<bool, SourceError>")]
+pub(super) struct RemoveChangedOrigin(pub(super) String);
+
+impl Handler<RemoveChangedOrigin> for SourceActor {
+    type Result = ResponseFuture<Result<bool, SourceError>>;
+
+    fn handle(
+        &mut self,
+        RemoveChangedOrigin(origin): RemoveChangedOrigin,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.write(Durability::Full, |writer| {
+                journal::remove_changed_origin(source, writer, &origin, &import_author())
+            })
+        })
+    }
+}
+
 /// Changes the origin of items.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<(), SourceError>")]
@@ -112,7 +159,8 @@ impl Handler<RenameOrigin> for SourceActor {
     ) -> Self::Result {
         self.spawn_blocking(move |source, store| {
             store.write(Durability::Bulk, |writer| {
-                Ok(rename_origin(writer, source.name(), &from, &to)?)
+                rename_origin(writer, source.name(), &from, &to)?;
+                update_renamed(source, writer, &to)
             })
         })
     }
@@ -129,7 +177,8 @@ fn dry_run(
         return Ok(drafts.iter().map(|draft| Ok(new(draft))).collect());
     }
     store.dry_run(|writer| {
-        Ok(drafts.iter().map(|draft| save_draft(source, writer, draft)).collect())
+        let copies = ConflictCopies::InLibrary;
+        Ok(drafts.iter().map(|draft| save_draft(source, writer, draft, copies)).collect())
     })
 }
 
@@ -139,10 +188,11 @@ fn save_drafts(
     source: &dyn Source,
     store: &Store,
     drafts: &[Draft],
+    copies: ConflictCopies,
 ) -> Vec<Result<SaveOutcome, SourceError>> {
-    let together: Result<Vec<SaveOutcome>, SourceError> = store.write(Durability::Bulk, |writer| {
-        drafts.iter().map(|draft| save_draft(source, writer, draft)).collect()
-    });
+    let save = |writer: &Writer<'_>, draft: &Draft| save_draft(source, writer, draft, copies);
+    let together: Result<Vec<SaveOutcome>, SourceError> = store
+        .write(Durability::Bulk, |writer| drafts.iter().map(|draft| save(writer, draft)).collect());
     match together {
         Ok(saved) => saved.into_iter().map(Ok).collect(),
         Err(SourceError::Store(error)) if error.affects_whole_file() => {
@@ -151,7 +201,7 @@ fn save_drafts(
         }
         Err(_) => drafts
             .iter()
-            .map(|draft| store.write(Durability::Bulk, |writer| save_draft(source, writer, draft)))
+            .map(|draft| store.write(Durability::Bulk, |writer| save(writer, draft)))
             .collect(),
     }
 }
@@ -160,8 +210,9 @@ fn save_draft(
     source: &dyn Source,
     writer: &Writer<'_>,
     draft: &Draft,
+    copies: ConflictCopies,
 ) -> Result<SaveOutcome, SourceError> {
-    journal::save_draft(source, writer, draft, &import_author())
+    journal::save_draft(source, writer, draft, &import_author(), copies)
 }
 
 /// Undoes changes, or only tests it if `commit` is false.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::{
     endpoint::ServerEndpoint,
     entry::{EntryName, ServerEntry},
+    hook::HooksFile,
     layout::SettingsLayout,
 };
 
@@ -15,6 +16,8 @@ pub(super) struct Client {
     pub(super) title: &'static str,
     /// Location of its settings; `None` if they are not in a file.
     pub(super) settings: Option<SettingsLocation>,
+    /// Returns the path of the file with its hooks; `None` if it has none for prompts.
+    pub(super) hooks: Option<HooksFile>,
     /// Returns the steps that connect the client to a server.
     pub(super) connection_method: fn(&ServerEndpoint, &EntryName) -> ConnectionMethod,
     /// Instructions for the user after the settings have changed.

@@ -8,6 +8,7 @@ use super::{
     client::{ConnectionMethod, SettingsLocation},
     endpoint::{EnvVarName, HttpCredential, ServerEndpoint, ServerUrl},
     entry::ServerEntry,
+    hook::RecallHook,
     target::{ClientTarget, CurrentSettings, OwnIdentity, not_changed_context},
 };
 use crate::cli::{common::CommonOptions, output::print_line};
@@ -28,6 +29,7 @@ Examples:
   vademecum connect cursor --http --write
   vademecum connect codex --http https://knowledge.example/mcp --key-env VADEMECUM_KEY
   vademecum connect claude-code --file .mcp.json --write
+  vademecum connect claude-code --recall --write
   vademecum disconnect claude-desktop")]
 pub(in crate::cli) struct Connect {
     #[command(flatten)]
@@ -42,6 +44,9 @@ pub(in crate::cli) struct Connect {
     /// Environment variable of the client that holds the key; the key itself is never written
     #[arg(long, value_name = "NAME", requires = "http")]
     key_env: Option<EnvVarName>,
+    /// Also install a hook that gives the model what the library has about each prompt
+    #[arg(long)]
+    recall: bool,
     /// Replace an entry of that name even if it belongs to another server
     #[arg(long)]
     force: bool,
@@ -69,12 +74,15 @@ impl Connect {
             }
         };
         let client = self.target.client_definition();
+        let hook = self.recall.then(|| RecallHook::open(client, &ourselves.launch_command));
+        let hook = hook.transpose()?;
+        let command = RecallHook::command(&ourselves.launch_command, &link);
         match ((client.connection_method)(&link, &self.target.name), &client.settings) {
-            (ConnectionMethod::SettingsEntry { entry, command }, Some(place)) => {
+            (ConnectionMethod::SettingsEntry { entry, command: steps }, Some(place)) => {
                 if self.write || self.target.dry_run {
                     self.apply_change(place, &entry, &ourselves)?;
                 } else {
-                    self.print_instructions(place, &entry, command.as_deref(), &link)?;
+                    self.print_instructions(place, &entry, steps.as_deref(), &link)?;
                 }
             }
             (ConnectionMethod::Manual { reason, .. }, _) if self.write || self.target.dry_run => {
@@ -86,6 +94,13 @@ impl Connect {
             (ConnectionMethod::SettingsEntry { .. }, None) => {
                 bail!("{} has no settings file", client.title)
             }
+        }
+        match hook {
+            Some(hook) if self.write || self.target.dry_run => {
+                hook.install(&command, self.target.dry_run)?;
+            }
+            Some(_) => print_line(&format!("With --write, prompts also run the hook\n  {command}")),
+            None => {}
         }
         Ok(ExitCode::SUCCESS)
     }

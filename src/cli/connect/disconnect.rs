@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 
 use super::{
-    endpoint::ServerUrl,
+    endpoint::{LaunchCommand, ServerUrl},
     entry::EntryName,
+    hook::RecallHook,
     target::{ClientTarget, CurrentSettings, OwnIdentity, not_changed_context},
 };
 use crate::cli::{common::CommonOptions, output::print_line};
@@ -45,6 +46,10 @@ impl Disconnect {
         let Some(place) = &client.settings else {
             bail!("{} keeps its servers in your account; remove it there", client.title)
         };
+        if client.hooks.is_some() && self.target.is_default_entry() {
+            let start = LaunchCommand::from_options(common)?;
+            RecallHook::open(client, &start)?.remove(self.target.dry_run)?;
+        }
         let found = self.target.read_settings(place.layout)?;
         let (name, path) = (self.target.name.as_str(), found.file.path().display());
         if found.entry.is_none() {

@@ -105,7 +105,7 @@ impl ServerUrl {
     }
 
     /// Returns the address as text.
-    pub(super) fn as_str(&self) -> &str {
+    pub(in crate::cli) fn as_str(&self) -> &str {
         &self.0
     }
 
@@ -140,7 +140,7 @@ impl FromStr for ServerUrl {
 
 impl EnvVarName {
     /// Returns the name as text.
-    pub(super) fn as_str(&self) -> &str {
+    pub(in crate::cli) fn as_str(&self) -> &str {
         &self.0
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn remove_entry(
     Ok(root.to_string())
 }
 
-fn parse_root(text: &str, syntax: SettingsSyntax) -> Result<CstRootNode, DocumentError> {
+pub(super) fn parse_root(text: &str, syntax: SettingsSyntax) -> Result<CstRootNode, DocumentError> {
     let lenient = syntax == SettingsSyntax::Jsonc;
     let options = ParseOptions {
         allow_comments: lenient,
@@ -139,7 +139,7 @@ fn entry_to_cst(entry: &ServerEntry) -> CstInputValue {
     CstInputValue::Object(fields.collect())
 }
 
-fn value_to_cst(value: &Value) -> CstInputValue {
+pub(super) fn value_to_cst(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
         Value::Bool(it) => CstInputValue::Bool(*it),

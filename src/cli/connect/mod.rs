@@ -14,6 +14,7 @@ mod document;
 mod endpoint;
 mod entry;
 mod file;
+mod hook;
 mod json;
 mod layout;
 mod target;
@@ -21,4 +22,4 @@ mod toml;
 
 pub(super) use command::Connect;
 pub(super) use disconnect::Disconnect;
-pub(super) use endpoint::LaunchCommand;
+pub(super) use endpoint::{EnvVarName, LaunchCommand, ServerUrl};

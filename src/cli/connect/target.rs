@@ -59,6 +59,12 @@ impl ClientTarget {
         self.client.definition()
     }
 
+    /// Returns true if the entry of the client's own settings with the default name is meant, with
+    /// which the recall hook belongs.
+    pub(super) fn is_default_entry(&self) -> bool {
+        self.file.is_none() && self.name.as_str() == EntryName::DEFAULT
+    }
+
     /// Returns the path of the client's settings file.
     pub(super) fn settings_path(&self) -> Result<PathBuf> {
         if let Some(file) = &self.file {

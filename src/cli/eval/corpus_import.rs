@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 use vademecum_eval::{CorpusDocument, MessagePlace};
+use vademecum_kit::journal::ConflictCopies;
 use vademecum_kit::model::{
     CharacterDraft, ChatDraft, Draft, DraftBody, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
     SaveOutcome, SourceName, Timestamp, Uri,
@@ -57,7 +58,7 @@ pub(super) async fn import_corpus(
         let titles = TitleCounts::count_titles(&share);
         for batch in share.chunks(MAX_BATCH_DRAFTS) {
             let drafts = batch.iter().map(|(place, it)| to_draft(name, *place, it, &titles));
-            let answers = source.save_drafts(drafts.collect()).await?;
+            let answers = source.save_drafts(drafts.collect(), ConflictCopies::InLibrary).await?;
             for ((place, document), answer) in batch.iter().zip(answers) {
                 let saved =
                     answer.with_context(|| format!("cannot save document `{}`", document.id))?;
@@ -69,7 +70,7 @@ pub(super) async fn import_corpus(
     let chats = library.source(SourceName::Chats).context("source `chats` is not available")?;
     for batch in group_conversations(documents).chunks(MAX_BATCH_CONVERSATIONS) {
         let drafts = batch.iter().map(|messages| to_conversation_draft(messages));
-        let answers = chats.save_drafts(drafts.collect()).await?;
+        let answers = chats.save_drafts(drafts.collect(), ConflictCopies::InLibrary).await?;
         for (messages, answer) in batch.iter().zip(answers) {
             scattered.record_conversation(answer.context("cannot save a conversation")?, messages);
             bar.inc(messages.len() as u64);

@@ -5,11 +5,13 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use vademecum_kit::{
-    model::SourceName,
-    source::Source,
+    links::{are_links_outdated, rebuild_links},
+    model::{Deadline, SourceName},
+    source::{Source, SourceError},
     store::{
         DamagedPart, Database, DerivedFtsTable, FtsDifferences, Store, StoreError, StoreHealth,
         StoreProblem, database_files, sidecar_path,
@@ -25,6 +27,9 @@ use vademecum_import::{ImportOutcome, Ledger, LedgerEntry};
 
 /// Remedy for damaged derived data.
 const REPAIR_HINT: &str = "`vademecum check --repair` rebuilds it";
+
+/// Maximum time to read whether links are unread.
+const CHECK_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Role of a database. It determines the remedy for damage.
 #[derive(Debug)]
@@ -53,7 +58,7 @@ pub(super) struct DatabaseFile {
     store: Store,
     role: DatabaseRole,
     /// Sources whose items it contains.
-    sources: Vec<SourceName>,
+    sources: Vec<Arc<dyn Source>>,
     derived: Vec<DerivedFtsTable>,
     place: String,
 }
@@ -68,7 +73,7 @@ impl DatabaseFile {
     ) -> Self {
         let here = || sources.iter().filter(|source| source.database() == database);
         let derived = here().filter_map(|source| source.derived_fts_table()).collect();
-        let sources = here().map(|source| source.name()).collect();
+        let sources = here().map(Arc::clone).collect();
         Self::new(Store::new(database, folder), role, sources, derived)
     }
 
@@ -86,7 +91,7 @@ impl DatabaseFile {
     fn new(
         store: Store,
         role: DatabaseRole,
-        sources: Vec<SourceName>,
+        sources: Vec<Arc<dyn Source>>,
         derived: Vec<DerivedFtsTable>,
     ) -> Self {
         let place = store.path().display().to_string();
@@ -158,7 +163,7 @@ impl DatabaseFile {
         let ledger = Ledger::new(Arc::new(Store::new(Database::Imports, folder)));
         let here = |entry: &LedgerEntry| {
             entry.outcome == ImportOutcome::Imported
-                && entry.source.is_some_and(|source| self.sources.contains(&source))
+                && entry.source.is_some_and(|name| self.sources.iter().any(|it| it.name() == name))
         };
         ledger.all_entries().unwrap_or_default().iter().filter(|entry| here(entry)).count()
     }
@@ -196,7 +201,7 @@ impl DatabaseFile {
 
     fn read_condition(&self) -> Result<DatabaseCondition, StoreError> {
         let StoreHealth { schema, problems } = self.store.check_integrity()?;
-        let (mut drifts, mut outdated) = (Vec::new(), Vec::new());
+        let (mut drifts, mut outdated, mut unread_links) = (Vec::new(), Vec::new(), Vec::new());
         // Damaged tables cannot be compared.
         if problems.iter().all(|problem| problem.part == DamagedPart::FreePages) {
             for derived in &self.derived {
@@ -205,8 +210,15 @@ impl DatabaseFile {
                 let is_outdated = self.store.is_fts_table_outdated(derived)?;
                 outdated.extend(is_outdated.then_some(*derived));
             }
+            for source in &self.sources {
+                let name = source.name();
+                let is_outdated = self.store.read(Deadline::after(CHECK_TIMEOUT), |reader| {
+                    are_links_outdated(reader, name)
+                })?;
+                unread_links.extend(is_outdated.then_some(name));
+            }
         }
-        Ok(DatabaseCondition { schema, problems, drifts, outdated, closed: None })
+        Ok(DatabaseCondition { schema, problems, drifts, outdated, unread_links, closed: None })
     }
 
     /// Reports all problems.
@@ -232,6 +244,10 @@ impl DatabaseFile {
             let what = format!(
                 "full-text table {table} has the words of an earlier version, which finds less"
             );
+            findings.add_warning(&self.place, &what, REPAIR_HINT);
+        }
+        for name in &state.unread_links {
+            let what = format!("the links of some items in {name} have not been read yet");
             findings.add_warning(&self.place, &what, REPAIR_HINT);
         }
     }
@@ -262,6 +278,10 @@ impl DatabaseFile {
                 rebuilt = true;
             }
         }
+        let has_unread_links = !state.unread_links.is_empty();
+        for source in self.sources.iter().filter(|it| state.unread_links.contains(&it.name())) {
+            rebuild_links(&**source, &self.store)?;
+        }
         // Compacting frees the pages of the previous tables.
         let compact = is_whole && (rebuilt || has(&DamagedPart::FreePages));
         if compact {
@@ -269,6 +289,7 @@ impl DatabaseFile {
         }
         Ok(match (rebuilt, compact) {
             (true, _) => Some("its full-text tables were rebuilt"),
+            (false, _) if has_unread_links => Some("the links of its items were read"),
             (false, true) => Some("unused pages were freed"),
             (false, false) => None,
         })
@@ -341,6 +362,9 @@ enum RepairError {
     /// A table could not be rebuilt.
     #[error(transparent)]
     Rebuild(#[from] StoreError),
+    /// The links of items could not be read.
+    #[error(transparent)]
+    ReadLinks(#[from] SourceError),
 }
 
 /// Condition of a database.
@@ -351,6 +375,8 @@ struct DatabaseCondition {
     drifts: Vec<(DerivedFtsTable, FtsDifferences)>,
     /// Full-text tables of an earlier version.
     outdated: Vec<DerivedFtsTable>,
+    /// Sources with items whose links have not been read.
+    unread_links: Vec<SourceName>,
     /// The reason why it cannot be opened, if so.
     closed: Option<String>,
 }
@@ -358,11 +384,13 @@ struct DatabaseCondition {
 impl DatabaseCondition {
     fn closed(error: &StoreError) -> Self {
         let closed = Some(error_chain(error));
-        Self { schema: 0, problems: Vec::new(), drifts: Vec::new(), outdated: Vec::new(), closed }
+        let (problems, drifts, outdated) = (Vec::new(), Vec::new(), Vec::new());
+        Self { schema: 0, problems, drifts, outdated, unread_links: Vec::new(), closed }
     }
 
     fn is_healthy(&self) -> bool {
-        let is_current = self.drifts.is_empty() && self.outdated.is_empty();
+        let is_current =
+            self.drifts.is_empty() && self.outdated.is_empty() && self.unread_links.is_empty();
         self.problems.is_empty() && is_current && self.closed.is_none()
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    io::ErrorKind,
     num::NonZero,
     path::{Path, PathBuf},
     pin::pin,
@@ -13,18 +14,19 @@ use std::{
 use futures_util::{StreamExt, stream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use vademecum_kit::{
+    journal::{ConflictCopies, ExportedVersions},
     model::{Draft, SaveOutcome, SourceName, Uri},
     source::SourceError,
 };
 
-use super::{error::ImportError, summary::ImportSummary};
+use super::{error::ImportError, selection::select_changed, summary::ImportSummary};
 use crate::{
     actors::{Library, OriginParts, SourceHandle, error_chain},
     services::progress::{ProgressCallback, ProgressCounter},
 };
 use vademecum_import::{
-    self as import, FileEntry, FileStamp, ImportAttempt, ImportOutcome, Importer, Ledger,
-    LedgerEntry, Problem, ReaderLimits, ReaderPool,
+    self as import, FileEntry, ImportAttempt, ImportOutcome, Importer, Ledger, LedgerEntry,
+    Problem, ReaderLimits, ReaderPool,
 };
 
 /// Maximum number of drafts that are saved in one transaction.
@@ -54,6 +56,8 @@ pub(crate) struct ImportOptions {
     pub(crate) follow_deletions: bool,
     /// Limits of parsing a file.
     pub(crate) limits: ReaderLimits,
+    /// Where the library's version of an item goes if it contradicts the file.
+    pub(crate) conflict_copies: ConflictCopies,
 }
 
 /// Imports files and returns a summary. Files that have not changed since the last import are not
@@ -73,18 +77,9 @@ pub(crate) async fn import_files(
     let mut known = known_entries(&ledger, &listing.named_paths, options.kind)?;
     // An empty folder is most likely a file system that is not mounted, so nothing is removed.
     let follows = options.follow_deletions && !listing.files.is_empty();
-    let (mut changed, mut previous) = (Vec::new(), HashMap::new());
-    for found in listing.files {
-        let state = FileStamp::from_path(&found.path).unwrap_or_default();
-        match known.remove(&found.path) {
-            Some(entry) if entry.is_up_to_date(state, options.limits) => {
-                summary.count_unchanged(&entry);
-                continue;
-            }
-            Some(entry) => drop(previous.insert(found.path.clone(), entry)),
-            None => {}
-        }
-        changed.push((found, state.size));
+    let selected = select_changed(listing.files, &mut known, options, &mut summary);
+    if !options.dry_run {
+        ledger.record_entries(&selected.confirmed, &[])?;
     }
     let job = ImportJob {
         library,
@@ -92,14 +87,39 @@ pub(crate) async fn import_files(
         options,
         follows_deletions: follows,
         deleted: known,
-        previous,
+        previous: selected.previous,
         summary,
     };
-    let summary = job.run(changed, progress).await?;
+    let summary = job.run(selected.changed, progress).await?;
     for store in library.stores().iter().filter(|store| store.path().exists()) {
         store.checkpoint()?;
     }
     Ok(summary)
+}
+
+/// Imports single files of a folder that was imported before. Deleted files are not looked for.
+pub(crate) async fn import_entries(
+    library: &Library,
+    files: Vec<FileEntry>,
+    options: &ImportOptions,
+) -> Result<ImportSummary, ImportError> {
+    let ledger = library.ledger();
+    let mut summary = ImportSummary::new(false);
+    let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
+    let mut known = known_entries(&ledger, &paths, options.kind)?;
+    let selected = select_changed(files, &mut known, options, &mut summary);
+    ledger.record_entries(&selected.confirmed, &[])?;
+    let job = ImportJob {
+        library,
+        ledger,
+        options,
+        follows_deletions: false,
+        deleted: HashMap::new(),
+        previous: selected.previous,
+        summary,
+    };
+    let progress: ProgressCallback = Arc::new(|_| {});
+    job.run(selected.changed, &progress).await
 }
 
 /// Returns the ledger entries of the named files and folders, by path.
@@ -134,6 +154,8 @@ struct ImportJob<'l> {
 struct ImportBatch {
     begun: Instant,
     files: Vec<(LedgerEntry, Vec<Draft>)>,
+    /// Earlier versions of the items of files, by index in `files`.
+    versions: Vec<(usize, ExportedVersions)>,
     /// Ledger entries under the old names of renamed files.
     renamed: Vec<LedgerEntry>,
     drafts: usize,
@@ -142,7 +164,14 @@ struct ImportBatch {
 
 impl Default for ImportBatch {
     fn default() -> Self {
-        Self { begun: Instant::now(), files: Vec::new(), renamed: Vec::new(), drafts: 0, bytes: 0 }
+        Self {
+            begun: Instant::now(),
+            files: Vec::new(),
+            versions: Vec::new(),
+            renamed: Vec::new(),
+            drafts: 0,
+            bytes: 0,
+        }
     }
 }
 
@@ -178,6 +207,10 @@ impl ImportJob<'_> {
         read: ImportAttempt,
         batch: &mut ImportBatch,
     ) -> Result<(), ImportError> {
+        if read.result.is_err() && is_gone(&read.file.path) {
+            // It was renamed or deleted after it was listed; the next import finds out which.
+            return Ok(());
+        }
         self.summary.add_read_bytes(read.stamp.size);
         let source = read.importer.map(Importer::source);
         let mut entry = LedgerEntry::new(read.file.path, self.options.kind, read.file.root);
@@ -188,6 +221,9 @@ impl ImportJob<'_> {
         let mut drafts = match read.result {
             Ok(reading) => {
                 entry.problems = reading.problems;
+                if let Some(versions) = reading.versions {
+                    batch.versions.push((batch.files.len(), versions));
+                }
                 reading.drafts
             }
             Err(error) => {
@@ -257,6 +293,7 @@ impl ImportJob<'_> {
                 }
             }
         }
+        self.add_versions(&mut batch).await?;
         let mut entries: Vec<LedgerEntry> =
             batch.files.into_iter().map(|(entry, _)| entry).collect();
         for (entry, origins) in entries.iter_mut().zip(origins) {
@@ -275,6 +312,23 @@ impl ImportJob<'_> {
         }
         if !self.options.dry_run {
             self.ledger.record_entries(&entries, &batch.renamed)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the earlier versions of exported items. An interrupted import reads their files again.
+    async fn add_versions(&self, batch: &mut ImportBatch) -> Result<(), ImportError> {
+        for (file, versions) in std::mem::take(&mut batch.versions) {
+            let Some((entry, _)) = batch.files.get_mut(file) else { continue };
+            let item = entry.items.first().and_then(|item| item.parse::<Uri>().ok());
+            let Some(item) = item.filter(|_| !self.options.dry_run) else { continue };
+            let added = self.source_handle(item.source)?.add_versions(item.id, versions).await;
+            match added {
+                Err(SourceError::Refused(reason)) => {
+                    entry.problems.push(Problem { place: "versions".to_owned(), reason });
+                }
+                other => other.map_err(ImportError::Save)?,
+            }
         }
         Ok(())
     }
@@ -322,7 +376,7 @@ impl ImportJob<'_> {
         let answers = if self.options.dry_run {
             handle.dry_run(drafts).await?
         } else {
-            handle.save_drafts(drafts).await?
+            handle.save_drafts(drafts, self.options.conflict_copies).await?
         };
         if answers.len() < count {
             // The source failed as a whole, so its error is reported once.
@@ -375,6 +429,11 @@ impl ImportJob<'_> {
     fn source_handle(&self, source: SourceName) -> Result<&SourceHandle, ImportError> {
         self.library.source(source).ok_or(ImportError::MissingSource(source))
     }
+}
+
+/// Returns `true` if there is no file with this path.
+fn is_gone(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// Returns the sources of the items of a file.

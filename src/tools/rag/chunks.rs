@@ -89,6 +89,7 @@ impl Tool for RagGetChunks {
     const DESCRIPTION: &'static str = "Read chunks of collections by their ids.";
     const TOOLSET: Toolset = Toolset::Rag;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
+    const HAS_LONG_RESULTS: bool = true;
     type Output = RagGetChunksOutput;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {

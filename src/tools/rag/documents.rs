@@ -89,6 +89,7 @@ impl Tool for RagGetDocs {
     const DESCRIPTION: &'static str = "Read whole documents of collections by their ids.";
     const TOOLSET: Toolset = Toolset::Rag;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
+    const HAS_LONG_RESULTS: bool = true;
     type Output = RagGetDocsOutput;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {

@@ -126,6 +126,7 @@ impl Tool for RagFetchFromSource {
         "Read documents as they are now in the database that they come from.";
     const TOOLSET: Toolset = Toolset::Rag;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
+    const HAS_LONG_RESULTS: bool = true;
     type Output = RagFetchOutput;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {

@@ -72,6 +72,7 @@ impl Tool for RagSearchVector {
         "Semantic search over collections. Read results with rag.get_chunks.";
     const TOOLSET: Toolset = Toolset::Rag;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
+    const HAS_LONG_RESULTS: bool = true;
     type Output = RagSearchResponse;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {

@@ -84,6 +84,7 @@ impl Tool for RagSearch {
         "Searches the knowledge base for relevant information using semantic search";
     const TOOLSET: Toolset = Toolset::RagSearch;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::JsonRpcError;
+    const HAS_LONG_RESULTS: bool = true;
     type Output = RagSearchOutput;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {

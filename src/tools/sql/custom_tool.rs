@@ -16,7 +16,8 @@ use crate::{
 };
 use vademecum_core::auth::Right;
 use vademecum_mcp::{
-    RequestContext, ToolAudience, ToolEffect, ToolEntry, ToolSchemas, Toolset, intern_tool_name,
+    RequestContext, ToolAudience, ToolEffect, ToolEntry, ToolPresentation, ToolSchemas, Toolset,
+    intern_tool_name,
 };
 use vademecum_sql::{
     Column, Rows,
@@ -77,6 +78,7 @@ pub(in crate::tools) fn custom_tool_entry(tool: &CustomTool) -> ToolEntry {
             input: input_schema(&tool.statement),
             output: Some(output_schema(tool)),
         },
+        presentation: ToolPresentation { app_uri: None, has_long_results: true },
         audience: ToolAudience::Only(Arc::new(move |principal| profile.is_visible_to(principal))),
     }
 }

@@ -117,6 +117,7 @@ impl Tool for GetSchemaInfo {
         constraints, triggers and functions: call it before query_database. More than ten tables \
         are summarized, unless schema_name is set.";
     const TOOLSET: Toolset = Toolset::Databases;
+    const HAS_LONG_RESULTS: bool = true;
     type Output = GetSchemaInfoOutput;
 
     fn second_text(output: &Self::Output) -> Option<String> {

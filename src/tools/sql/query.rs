@@ -51,6 +51,7 @@ impl Tool for Query {
         only read, unless the profile says otherwise.";
     const TOOLSET: Toolset = Toolset::Databases;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Envelope;
+    const HAS_LONG_RESULTS: bool = true;
     type Output = Envelope<QueryData>;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {

@@ -91,6 +91,7 @@ impl Tool for QueryDatabase {
     const DESCRIPTION: &'static str = "Run one SQL query on a database, in a read-only \
         transaction. get_schema_info lists its tables.";
     const TOOLSET: Toolset = Toolset::Databases;
+    const HAS_LONG_RESULTS: bool = true;
     type Output = QueryDatabaseOutput;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {

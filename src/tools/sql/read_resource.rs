@@ -60,11 +60,12 @@ impl Tool for ReadResource {
         pg://system_info has version and platform of a PostgreSQL database.";
     const TOOLSET: Toolset = Toolset::Databases;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::TextOrResourceError;
+    const HAS_LONG_RESULTS: bool = true;
     type Output = ReadResourceOutput;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         if self.list {
-            let listed = resources::list_resources(toolbox, &call.principal);
+            let listed = resources::list_resources(toolbox, call);
             let output = ReadResourceOutput::from_resources(&listed);
             let text = toolbox.text(|| output.render());
             return Ok(ToolOutput { output, text, meta: None });
@@ -98,7 +99,7 @@ impl ReadResourceOutput {
     }
 
     fn from_contents(
-        ResourceContents { uri, mime_type, body, read_on: _ }: ResourceContents,
+        ResourceContents { uri, mime_type, body, read_on: _, meta: _ }: ResourceContents,
     ) -> Self {
         let text = match body {
             ResourceBody::Text(text) => text,

@@ -1,10 +1,32 @@
 //! Sends changes from the writing tools to the source that owns the item.
 
-use vademecum_kit::model::{Change, ChangeAuthor, ChangedItem, Draft, DraftBody, Edit, SourceName};
+use schemars::JsonSchema;
+use serde::Serialize;
+use vademecum_kit::{
+    model::{Change, ChangeAuthor, ChangedItem, Draft, DraftBody, Edit, SourceName, Uri},
+    source::SourceError,
+};
 
 use super::super::{ToolRegistry, ToolResult};
-use crate::actors::CallError;
+use crate::{
+    actors::{CallError, error_chain},
+    services::two_way::NoteFileStatus,
+};
 use vademecum_mcp::RequestContext;
+
+/// Item after a change by a tool.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct WrittenItem {
+    /// The item.
+    #[serde(flatten)]
+    pub item: ChangedItem,
+    /// File to which the note was written, relative to its two-way folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Why the change is not in the file yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_problem: Option<String>,
+}
 
 /// Applies a change of a tool to the caller's library and updates its vectors.
 pub(super) async fn apply_change(
@@ -13,7 +35,7 @@ pub(super) async fn apply_change(
     tool: &str,
     source: SourceName,
     change: Change,
-) -> ToolResult<ChangedItem> {
+) -> ToolResult<WrittenItem> {
     let library = toolbox.registry().library(&call.principal);
     let source = library.source(source).ok_or(CallError::Unavailable)?;
     let grows = match &change {
@@ -28,7 +50,29 @@ pub(super) async fn apply_change(
     let written = source.apply_change(change, author(call, tool), toolbox.deadline(call)).await?;
     call.items.record([&written.uri]);
     library.start_indexing();
-    Ok(written.into())
+    let Some(file) = write_file(toolbox, call, &written.uri).await else {
+        return Ok(WrittenItem { item: written, file: None, file_problem: None }.into());
+    };
+    // The file may bring further changes: properties that were written, and edits of a person.
+    let history = source.item_history(&written.id, (1, 0), toolbox.deadline(call)).await?;
+    let version = history.changes.first().map_or(written.version, |change| change.version);
+    let item = ChangedItem { version, ..written };
+    Ok(WrittenItem { item, file: Some(file.path), file_problem: file.problem }.into())
+}
+
+/// Writes a changed note to its file, if it has one in a two-way folder. Returns the file.
+async fn write_file(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+    item: &Uri,
+) -> Option<NoteFileStatus> {
+    let folders = toolbox.folders()?;
+    let user = call.principal.user();
+    let library = toolbox.registry().whole_library(user);
+    folders.write_item(user, &library, item).await.unwrap_or_else(|error| {
+        let problem = Some(error_chain(&error));
+        Some(NoteFileStatus { path: String::new(), problem })
+    })
 }
 
 /// Returns who makes a change, for the journal.
@@ -49,8 +93,17 @@ pub(super) async fn add_item(
     tool: &str,
     body: DraftBody,
     digest: String,
-) -> ToolResult<ChangedItem> {
+) -> ToolResult<WrittenItem> {
     let source = body.source();
-    let draft = Draft { origin: String::new(), digest, id: None, body };
+    let plain = |body| Draft { origin: String::new(), digest, id: None, body };
+    let draft = match (body, toolbox.folders()) {
+        (DraftBody::Note(note), Some(folders)) => {
+            let user = call.principal.user();
+            let library = toolbox.registry().library(&call.principal);
+            let placed = folders.place_new_note(user, &library, note);
+            placed.map_err(SourceError::Store)?
+        }
+        (body, _) => plain(body),
+    };
     apply_change(toolbox, call, tool, source, Change::Add(Box::new(draft))).await
 }

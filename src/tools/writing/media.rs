@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use vademecum_kit::model::{ChangedItem, DraftBody, MediaDraft};
+use vademecum_kit::model::{DraftBody, MediaDraft};
 
 use super::{
     super::{Tool, ToolRegistry, ToolResult},
-    change::add_item,
+    change::{WrittenItem, add_item},
     input::{Author, Content, MediaType, Tags, Title, Url},
 };
 use vademecum_core::auth::Right;
@@ -38,7 +38,7 @@ impl Tool for MediaAdd {
         added again.";
     const RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::AddsOnce;
-    type Output = ChangedItem;
+    type Output = WrittenItem;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let media = MediaDraft {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use vademecum_kit::model::{
-    Change, ChangedItem, DraftBody, Edit, FieldReplacement, ItemId, NoteDraft, SourceName,
+    Change, DraftBody, Edit, FieldReplacement, ItemId, NoteDraft, SourceName,
 };
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
         Tool, ToolRegistry, ToolResult,
         input::{PositiveNumber, resolve_item_id},
     },
-    change::{add_item, apply_change},
+    change::{WrittenItem, add_item, apply_change},
     input::{Content, Tags, Title},
 };
 use crate::actors::CallError;
@@ -36,7 +36,7 @@ impl Tool for NotesCreate {
     const DESCRIPTION: &'static str = "Write a new note.";
     const RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Adds;
-    type Output = ChangedItem;
+    type Output = WrittenItem;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let note = NoteDraft {
@@ -65,7 +65,7 @@ impl Tool for NotesAppend {
     const DESCRIPTION: &'static str = "Add text at the end of a note, on a line of its own.";
     const RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Adds;
-    type Output = ChangedItem;
+    type Output = WrittenItem;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         if self.content.0.is_empty() {
@@ -98,7 +98,7 @@ impl Tool for NotesUpdate {
         notes.get first: if it has another version by then, nothing is changed.";
     const RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Replaces;
-    type Output = ChangedItem;
+    type Output = WrittenItem;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let replacement = FieldReplacement {
@@ -131,7 +131,7 @@ impl Tool for NotesDelete {
     const DESCRIPTION: &'static str = "Delete a note.";
     const RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Replaces;
-    type Output = ChangedItem;
+    type Output = WrittenItem;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         edit_note(toolbox, call, Self::NAME, self.note_id, self.version, Edit::Delete).await
@@ -145,7 +145,7 @@ async fn edit_note(
     note_id: String,
     version: Option<PositiveNumber>,
     edit: Edit,
-) -> ToolResult<ChangedItem> {
+) -> ToolResult<WrittenItem> {
     let (id, _) = resolve_item_id(SourceName::Notes, ItemId::Text(note_id))?;
     // A number above the range of versions matches no version.
     let version = version.map(|version| i64::try_from(version.0).unwrap_or(i64::MAX));

@@ -2,14 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use vademecum_kit::model::{Change, ChangedItem, Uri};
+use vademecum_kit::model::{Change, Uri};
 
 use super::{
     super::{
         Tool, ToolRegistry, ToolResult,
         input::{PositiveNumber, split_uri},
     },
-    change::apply_change,
+    change::{WrittenItem, apply_change},
 };
 use vademecum_core::auth::Right;
 use vademecum_mcp::{RequestContext, ToolEffect};
@@ -30,7 +30,7 @@ impl Tool for KnowledgeRestore {
     const DESCRIPTION: &'static str = "Bring an earlier version of an item back, as a new version.";
     const RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Replaces;
-    type Output = ChangedItem;
+    type Output = WrittenItem;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let source = self.uri.source;

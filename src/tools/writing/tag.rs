@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use vademecum_kit::model::{Change, ChangedItem, TagChange, Uri};
+use vademecum_kit::model::{Change, TagChange, Uri};
 
 use super::{
     super::{Tool, ToolRegistry, ToolResult, input::split_uri},
-    change::apply_change,
+    change::{WrittenItem, apply_change},
     input::Tags,
 };
 use crate::actors::CallError;
@@ -32,7 +32,7 @@ impl Tool for KnowledgeTag {
         them off.";
     const RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Replaces;
-    type Output = ChangedItem;
+    type Output = WrittenItem;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let (add, remove) = (self.add.unwrap_or_default().0, self.remove.unwrap_or_default().0);

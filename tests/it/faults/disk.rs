@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use super::assert_healthy;
+use super::{assert_healthy, wait_until};
 use crate::{
     support::{Library, McpClient, Server, terminate, vademecum_command},
     writing::{WRITE_ENABLED, create_note, search_uris},
@@ -105,6 +105,36 @@ fn full_disk_rejects_writes_without_data_loss() {
         fs::write(&filler, vec![0; 64 << 20]).unwrap_err();
     };
     assert_writes_fail_while_full(&server, fill, || fs::remove_file(&filler).unwrap());
+}
+
+#[test]
+fn full_disk_of_folder_delays_written_note() {
+    if !can_mount() {
+        return;
+    }
+    let library = Library::new();
+    let folder = library.file_path("vault");
+    let settings = format!("{WRITE_ENABLED}\n[[folders]]\npath = {folder:?}\ntwo_way = true");
+    let server = library.serve_with_command(&mut small_disk_command(&folder, "1m"), &settings);
+    let client = server.client();
+    let inside = path_in_namespace(server.process(), &folder);
+    fs::write(inside.join("a.md"), "# A\n").unwrap();
+    wait_until("the import", || !search_uris(&client, "a").is_empty());
+    let filler = inside.join(".filler");
+    fs::write(&filler, vec![0; 4 << 20]).unwrap_err();
+    let note = client.call_tool("notes.get", &json!({ "title": "A" }));
+    let text = format!("# A\n{}", "More. ".repeat(2_000));
+    let change = json!({ "note_id": note["meta"]["id"], "version": 1, "content": text });
+    let written = client.call_tool("notes.update", &change);
+    let problem = written["file_problem"].as_str().unwrap();
+    assert!(problem.contains("No space left"), "{written}");
+    assert_eq!(fs::read_to_string(inside.join("a.md")).unwrap(), "# A\n");
+    fs::remove_file(&filler).unwrap();
+    wait_until("the file to be written", || {
+        fs::read_to_string(inside.join("a.md")).is_ok_and(|found| found == text)
+    });
+    let names: Vec<_> = fs::read_dir(&inside).unwrap().flatten().map(|it| it.file_name()).collect();
+    assert_eq!(names, ["a.md"], "no temporary file is left");
 }
 
 #[test]

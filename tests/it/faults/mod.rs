@@ -35,7 +35,7 @@ pub(crate) fn round_count() -> u64 {
 
 /// Returns a generator with a new seed, or with the seed from the environment, and prints the seed.
 #[expect(clippy::print_stdout, reason = "the seed is needed to repeat a failed test")]
-fn rng() -> SeededRng {
+pub(crate) fn rng() -> SeededRng {
     let wanted = env::var_os("VADEMECUM_FAULT_SEED");
     let seed = wanted.map_or_else(
         || {

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     rc::Rc,
@@ -126,6 +127,26 @@ impl Library {
             .stdin(Stdio::null())
             .output()
             .unwrap();
+        CommandOutput {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Runs a command on this library with a text as its standard input.
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> CommandOutput {
+        let mut process = vademecum_command()
+            .args(arguments)
+            .arg("--data")
+            .arg(self.data_folder())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        process.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = process.wait_with_output().unwrap();
         CommandOutput {
             code: output.status.code().unwrap(),
             stdout: String::from_utf8(output.stdout).unwrap(),

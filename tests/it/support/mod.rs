@@ -11,6 +11,7 @@ mod http;
 mod http_client;
 mod library;
 mod mcp_client;
+mod oauth;
 #[cfg(unix)]
 mod process;
 mod provider;
@@ -27,6 +28,7 @@ mod temp_home;
 mod text_assertions;
 mod tldw;
 mod token;
+mod web_site;
 mod websocket_client;
 mod wire_recorder;
 
@@ -38,6 +40,9 @@ pub(crate) use http::{HttpRequest, HttpResponse};
 pub(crate) use http_client::HttpClient;
 pub(crate) use library::{CommandOutput, Library, SOURCES};
 pub(crate) use mcp_client::{McpClient, json_rpc_request};
+pub(crate) use oauth::{
+    AuthorizationUrl, Browser, OAuthClient, OAuthServer, form_field, location_parameter,
+};
 #[cfg(unix)]
 pub(crate) use process::terminate;
 #[cfg(target_os = "linux")]
@@ -55,6 +60,7 @@ pub(crate) use stdio_client::StdioClient;
 pub(crate) use temp_home::TempHome;
 pub(crate) use tldw::{TldwDirectory, TldwVariant};
 pub(crate) use token::{Algorithm, KeyServer, TokenIssuer, key_set_path, unix_now};
+pub(crate) use web_site::{WebReply, WebSite};
 pub(crate) use websocket_client::{ReceivedFrame, WebSocketClient};
 
 use std::{process::Command, time::Duration};

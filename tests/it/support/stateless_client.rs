@@ -12,11 +12,12 @@ const STATELESS_REVISION: &str = "2026-07-28";
 pub(crate) struct StatelessClient<'a> {
     server: &'a Server,
     headers: Vec<(String, String)>,
+    capabilities: Value,
 }
 
 impl<'a> StatelessClient<'a> {
     pub(crate) fn new(server: &'a Server) -> Self {
-        Self { server, headers: Vec::new() }
+        Self { server, headers: Vec::new(), capabilities: json!({}) }
     }
 
     /// Adds a header, which replaces the default header of the same name.
@@ -25,9 +26,17 @@ impl<'a> StatelessClient<'a> {
         self
     }
 
+    /// Declares these capabilities with every request.
+    pub(crate) fn with_capabilities(self, capabilities: &Value) -> Self {
+        Self { capabilities: capabilities.clone(), ..self }
+    }
+
     /// Adds the client metadata to a request, sends it and returns the raw response.
     pub(crate) fn send(&self, request: &Value) -> HttpResponse {
-        self.send_unmodified(&with_client_meta(request))
+        let mut request = with_client_meta(request);
+        request["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+            self.capabilities.clone();
+        self.send_unmodified(&request)
     }
 
     /// Sends a message unchanged, with the headers that its method requires.

@@ -20,6 +20,8 @@ pub(crate) fn assert_text_matches(text: &str, structured: &Value) {
         assert_page_text(text, structured, hits);
     } else if let Some(vector) = structured["embedding"].as_array() {
         assert!(text.contains(&format!("Dimensions: {}\n", vector.len())), "{text}");
+    } else if structured["item"].is_object() {
+        assert_links_text(text, structured);
     } else if structured["meta"].is_object() {
         assert_item_text(text, structured);
     } else {
@@ -51,6 +53,15 @@ fn assert_page_text(text: &str, page: &Value, hits: &[Value]) {
         .chain([&about["session"], &about["searched_for"]]);
     for name in named.filter_map(Value::as_str) {
         assert!(last.contains(name), "{last}: {page}");
+    }
+}
+
+/// Asserts that the text of links has the URIs of all linked items and all unresolved targets.
+fn assert_links_text(text: &str, links: &Value) {
+    let lists = ["out", "in", "shared", "files", "unresolved"];
+    for link in lists.iter().filter_map(|list| links[list].as_array()).flatten() {
+        let name = link.get("uri").unwrap_or(&link["text"]).as_str().unwrap();
+        assert!(text.contains(name), "{text}: {link}");
     }
 }
 

@@ -23,7 +23,7 @@ pub struct AuditEntry {
     pub key: Option<KeyId>,
     /// Name of the client program; empty if unknown.
     pub client: Arc<str>,
-    /// Transport: `http`, `websocket`, `stdio` or `cli`.
+    /// Transport: `http`, `websocket`, `stdio`, `page` or `cli`.
     pub transport: &'static str,
     /// Address of the client.
     pub address: Option<IpAddr>,

@@ -51,7 +51,7 @@ pub struct AuditRow {
     pub key: Option<String>,
     /// Name of the client program.
     pub client: Option<String>,
-    /// Transport: `http`, `websocket`, `stdio` or `cli`.
+    /// Transport: `http`, `websocket`, `stdio`, `page` or `cli`.
     pub transport: Option<String>,
     /// Address of the client.
     pub address: Option<String>,
@@ -140,6 +140,33 @@ impl AuditStore {
                     look(AuditRow::from_row(row)?);
                     Ok(())
                 },
+            )
+        })
+    }
+
+    /// Returns up to `limit` entries that match, newest first, after leaving out those of the
+    /// transport `without` and then the first `offset`.
+    pub fn latest(
+        &self,
+        filter: &AuditFilter,
+        without: &str,
+        offset: usize,
+        limit: usize,
+    ) -> Result<Vec<AuditRow>, StoreError> {
+        let AuditFilter { user, tool, since } = filter;
+        let to_integer = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
+            reader.query_all(
+                include_str!("sql/latest_entries.sql"),
+                &[
+                    (":user", user),
+                    (":tool", tool),
+                    (":since", since),
+                    (":without", &without),
+                    (":offset", &to_integer(offset)),
+                    (":limit", &to_integer(limit)),
+                ],
+                AuditRow::from_row,
             )
         })
     }

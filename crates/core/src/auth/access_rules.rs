@@ -64,7 +64,7 @@ impl KeyScope {
     }
 
     /// Returns the scope as JSON, for the account database.
-    pub(super) fn to_json(&self) -> String {
+    pub fn to_json(&self) -> String {
         // Serialization cannot fail: there are no maps.
         serde_json::to_string(self).unwrap_or_default()
     }

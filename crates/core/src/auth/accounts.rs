@@ -79,6 +79,10 @@ pub struct KeyRecord {
     pub revoked_at: Option<Timestamp>,
     /// Time of the last use, to the minute; `None` if it was never used.
     pub last_used_at: Option<Timestamp>,
+    /// Id of the client that holds the grant; `None` for an API key.
+    pub client_id: Option<String>,
+    /// Address to which the code of the grant was sent; `None` for an API key.
+    pub redirect_uri: Option<String>,
 }
 
 /// Key whose secret was verified.
@@ -157,7 +161,7 @@ impl Accounts {
         Ok((key.id.clone(), key.into_secret()))
     }
 
-    /// Returns all keys, grouped by user, oldest first.
+    /// Returns all keys and grants, grouped by user, oldest first.
     pub fn list_keys(&self) -> Result<Vec<KeyRecord>, AccountError> {
         let found = self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
             reader.query_all(include_str!("sql/keys.sql"), &[], KeyRecord::from_row)
@@ -245,7 +249,7 @@ impl Accounts {
 }
 
 impl KeyRecord {
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+    pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         let scopes: String = row.get("scopes")?;
         Ok(Self {
             id: parse_column(row, "id")?,
@@ -258,6 +262,8 @@ impl KeyRecord {
             expires_at: row.get("expires_at")?,
             revoked_at: row.get("revoked_at")?,
             last_used_at: row.get("last_used_at")?,
+            client_id: row.get("client_id")?,
+            redirect_uri: row.get("redirect_uri")?,
         })
     }
 

@@ -7,6 +7,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
+use super::GrantToken;
+
 /// Prefix of every key. Lets secret scanners find leaked keys.
 const KEY_PREFIX: &str = "vdm_";
 
@@ -22,9 +24,17 @@ pub struct KeyIdError;
 impl KeyId {
     const LENGTH: usize = 16;
 
-    /// Returns the id in an API key, valid or not; `None` if the token is not an API key.
+    /// Returns the id in an API key or in a token of a grant, valid or not; `None` for other tokens.
     pub fn of_token(token: &SecretString) -> Option<Self> {
-        ApiKey::parse(token).map(|key| key.id)
+        let grant = || GrantToken::parse(token).map(|token| token.key().clone());
+        ApiKey::parse(token).map(|key| key.id).or_else(grant)
+    }
+
+    /// Generates an id from the random bits of the operating system.
+    pub fn generate() -> Result<Self, getrandom::Error> {
+        let mut id = [0; Self::LENGTH / 2];
+        getrandom::fill(&mut id)?;
+        Ok(Self(format!("{:016x}", u64::from_be_bytes(id)).into()))
     }
 
     /// Returns the id as text.
@@ -65,9 +75,7 @@ impl ApiKey {
 
     /// Generates a key from the random bits of the operating system.
     pub(super) fn generate() -> Result<Self, getrandom::Error> {
-        let mut id = [0; KeyId::LENGTH / 2];
-        getrandom::fill(&mut id)?;
-        Self::generate_for(KeyId(format!("{:016x}", u64::from_be_bytes(id)).into()))
+        Self::generate_for(KeyId::generate()?)
     }
 
     /// Generates a key with this identifier.

@@ -7,14 +7,16 @@ use vademecum_kit::model::{Timestamp, matches_pattern};
 
 use super::{
     AccessRules, AccessTag, AccessTags, AccountError, Accounts, AuthError, AuthRejection,
-    CallerAccount, Credentials, DenyRules, KeyRecord, KeyScope, Principal, Right, Rights, UserId,
+    CallerAccount, Credentials, DenyRules, GrantToken, KeyRecord, KeyScope, Principal, Right,
+    Rights, UserId,
     accounts::{LAST_USE_INTERVAL, VerifiedKey},
     api_key::ApiKey,
+    grant::GrantVerifier,
     local::LocalAuth,
     login_throttle::LoginThrottle,
     token::TokenVerifier,
 };
-use crate::config::{Auth, AuthMode};
+use crate::config::{Auth, AuthMode, LocalAccess};
 
 /// Authenticates callers.
 #[derive(Debug)]
@@ -25,7 +27,14 @@ pub struct Authenticator(AuthMethod);
 enum AuthMethod {
     /// Single user: every caller that `local` accepts is this principal, or a user without a library
     /// if `delegates` is true and the caller names one.
-    Single { principal: Principal, local: Option<LocalAuth>, delegates: bool, deny: DenyRules },
+    /// Clients that hold a grant of this user present an access token.
+    Single {
+        principal: Principal,
+        local: Option<LocalAuth>,
+        delegates: bool,
+        deny: DenyRules,
+        grants: Option<GrantVerifier>,
+    },
     /// Multiple users: callers present a credential.
     Multi(Box<MultiUserAuth>),
 }
@@ -35,6 +44,7 @@ struct MultiUserAuth {
     accounts: Arc<Accounts>,
     deny: DenyRules,
     tokens: Option<TokenVerifier>,
+    grants: Option<GrantVerifier>,
     throttle: LoginThrottle,
 }
 
@@ -45,22 +55,31 @@ impl Authenticator {
         match (settings.mode, &settings.jwt) {
             (AuthMode::Single, None) => {
                 let (principal, deny) = (local, DenyRules::default());
-                let local = Some(LocalAuth::new(settings.local, folder));
+                let grants = open_grants(settings, Arc::new(Accounts::new(folder)));
+                // Requests that a proxy or tunnel forwards come from an account of this machine.
+                let access = match (&grants, settings.local) {
+                    (None, access) => access,
+                    (Some(_), LocalAccess::Account | LocalAccess::Token) => LocalAccess::Token,
+                    (Some(_), LocalAccess::Open) => return Err(AuthError::OpenWithOAuth),
+                };
+                let local = Some(LocalAuth::new(access, folder));
                 let delegates = settings.delegate_local;
-                Ok(Self(AuthMethod::Single { principal, local, delegates, deny }))
+                Ok(Self(AuthMethod::Single { principal, local, delegates, deny, grants }))
             }
             (AuthMode::Single, Some(_)) => Err(AuthError::JwtInSingleMode),
             (AuthMode::Multi, jwt) => {
-                let accounts = Accounts::new(folder);
-                if jwt.is_none() && !accounts.has_active_key()? {
+                let accounts = Arc::new(Accounts::new(folder));
+                let grants = open_grants(settings, Arc::clone(&accounts));
+                if jwt.is_none() && grants.is_none() && !accounts.has_active_key()? {
                     return Err(AuthError::NoCredential);
                 }
                 let resource = settings.resource.as_ref();
                 let tokens = jwt.as_ref().map(|jwt| TokenVerifier::open(jwt, resource));
                 Ok(Self(AuthMethod::Multi(Box::new(MultiUserAuth {
-                    accounts: Arc::new(accounts),
+                    accounts,
                     deny: DenyRules::default(),
                     tokens: tokens.transpose()?,
+                    grants,
                     throttle: LoginThrottle::new(settings.free_attempts),
                 }))))
             }
@@ -71,9 +90,9 @@ impl Authenticator {
     #[must_use]
     pub fn with_deny_rules(self, rules: DenyRules) -> Self {
         Self(match self.0 {
-            AuthMethod::Single { principal, local, delegates, .. } => {
+            AuthMethod::Single { principal, local, delegates, grants, .. } => {
                 let principal = rules.restrict(principal, None);
-                AuthMethod::Single { principal, local, delegates, deny: rules }
+                AuthMethod::Single { principal, local, delegates, deny: rules, grants }
             }
             AuthMethod::Multi(multi) => {
                 AuthMethod::Multi(Box::new(MultiUserAuth { deny: rules, ..*multi }))
@@ -84,13 +103,25 @@ impl Authenticator {
     /// Authenticates every caller as `principal`.
     pub fn single(principal: Principal) -> Self {
         let deny = DenyRules::default();
-        Self(AuthMethod::Single { principal, local: None, delegates: false, deny })
+        Self(AuthMethod::Single { principal, local: None, delegates: false, deny, grants: None })
+    }
+
+    /// Returns the principal of a user who is logged in with a browser. On a server for several
+    /// users, `rights` are those of the user.
+    pub fn browser_principal(&self, user: &UserId, rights: Rights) -> Principal {
+        match &self.0 {
+            AuthMethod::Single { principal, .. } => principal.clone(),
+            AuthMethod::Multi(multi) => {
+                let principal = Principal::new(user.clone(), rights, AccessTags::default());
+                multi.deny.restrict(principal, None)
+            }
+        }
     }
 
     /// Returns true if callers must present a credential.
     pub fn requires_credentials(&self) -> bool {
-        match self.0 {
-            AuthMethod::Single { .. } => false,
+        match &self.0 {
+            AuthMethod::Single { grants, .. } => grants.is_some(),
             AuthMethod::Multi(_) => true,
         }
     }
@@ -101,7 +132,18 @@ impl Authenticator {
         credentials: &Credentials,
     ) -> Result<Principal, AuthRejection> {
         match &self.0 {
-            AuthMethod::Single { principal, local, delegates, deny } => {
+            AuthMethod::Single { principal, local, delegates, deny, grants } => {
+                if let (Some(grants), Some(token)) = (grants, &credentials.token)
+                    && GrantToken::has_access_prefix(token)
+                {
+                    reject_delegation(credentials)?;
+                    let (granted, grant) = verify_grant(grants, token).await?;
+                    if granted.user() != principal.user() {
+                        return Err(AuthRejection::Invalid);
+                    }
+                    let granted = granted.with_full_view();
+                    return Ok(deny.restrict(granted, Some((&grant.id, &grant.name))));
+                }
                 local.as_ref().map_or(Ok(()), |local| local.check(credentials))?;
                 if *delegates {
                     return delegate_local(principal, deny, credentials);
@@ -164,6 +206,13 @@ impl MultiUserAuth {
             let key = ApiKey::parse(token).ok_or(AuthRejection::Invalid)?;
             return self.resolve_api_key(key, credentials).await;
         }
+        if let Some(grants) = &self.grants
+            && GrantToken::has_access_prefix(token)
+        {
+            reject_delegation(credentials)?;
+            let (principal, grant) = verify_grant(grants, token).await?;
+            return Ok(self.deny.restrict(principal, Some((&grant.id, &grant.name))));
+        }
         let tokens = self.tokens.as_ref().ok_or(AuthRejection::Invalid)?;
         let principal = tokens.verify(token).await?;
         reject_delegation(credentials)?;
@@ -190,7 +239,7 @@ impl MultiUserAuth {
         if is_suspended {
             return Err(AuthRejection::Suspended);
         }
-        self.record_use(&record);
+        record_use(&self.accounts, &record);
         let (id, name) = (record.id.clone(), record.name.clone());
         let principal = if record.delegating {
             self.resolve_delegation(record, credentials).await?
@@ -235,39 +284,62 @@ impl MultiUserAuth {
         Ok(Principal::new(user, key.rights, tags).with_access(access).into_delegated())
     }
 
-    /// Records the use of a key in the background, at most once in [`LAST_USE_INTERVAL`].
-    fn record_use(&self, key: &KeyRecord) {
-        let recent = Timestamp::now().minus(LAST_USE_INTERVAL);
-        if key.last_used_at.is_some_and(|last| last >= recent) {
-            return;
-        }
-        let (accounts, id) = (Arc::clone(&self.accounts), key.id.clone());
-        drop(tokio::task::spawn_blocking(move || {
-            if let Err(error) = accounts.record_use(&id) {
-                tracing::debug!(%error, "the use of a key was not recorded");
-            }
-        }));
-    }
-
     /// Runs a query against the account database on the blocking pool of tokio.
     async fn query_accounts<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Accounts) -> Result<T, AccountError> + Send + 'static,
     ) -> Result<T, AuthRejection> {
         let accounts = Arc::clone(&self.accounts);
-        let answer = tokio::task::spawn_blocking(move || question(&accounts)).await;
-        match answer {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => {
-                tracing::error!(error = ?error, "cannot read the accounts");
-                Err(AuthRejection::Unavailable)
-            }
-            Err(error) => {
-                tracing::error!(%error, "the account query was aborted");
-                Err(AuthRejection::Unavailable)
-            }
+        run_query(move || question(&accounts)).await
+    }
+}
+
+/// Runs a query on the blocking pool of tokio.
+async fn run_query<T: Send + 'static>(
+    question: impl FnOnce() -> Result<T, AccountError> + Send + 'static,
+) -> Result<T, AuthRejection> {
+    match tokio::task::spawn_blocking(question).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => {
+            tracing::error!(error = ?error, "cannot read the accounts");
+            Err(AuthRejection::Unavailable)
+        }
+        Err(error) => {
+            tracing::error!(%error, "the account query was aborted");
+            Err(AuthRejection::Unavailable)
         }
     }
+}
+
+/// Returns the verifier of access tokens, if this server issues any.
+fn open_grants(settings: &Auth, accounts: Arc<Accounts>) -> Option<GrantVerifier> {
+    let resource = settings.resource.as_ref().filter(|_| settings.oauth)?;
+    Some(GrantVerifier::new(accounts, resource.as_str()))
+}
+
+/// Returns the principal of an access token and its grant, and records the use of the grant.
+async fn verify_grant(
+    grants: &GrantVerifier,
+    token: &SecretString,
+) -> Result<(Principal, KeyRecord), AuthRejection> {
+    let (verifier, token) = (grants.clone(), token.clone());
+    let (principal, grant) = run_query(move || verifier.verify(&token)).await??;
+    record_use(grants.accounts(), &grant);
+    Ok((principal, grant))
+}
+
+/// Records the use of a key in the background, at most once in [`LAST_USE_INTERVAL`].
+fn record_use(accounts: &Arc<Accounts>, key: &KeyRecord) {
+    let recent = Timestamp::now().minus(LAST_USE_INTERVAL);
+    if key.last_used_at.is_some_and(|last| last >= recent) {
+        return;
+    }
+    let (accounts, id) = (Arc::clone(accounts), key.id.clone());
+    drop(tokio::task::spawn_blocking(move || {
+        if let Err(error) = accounts.record_use(&id) {
+            tracing::debug!(%error, "the use of a key was not recorded");
+        }
+    }));
 }
 
 /// Returns the principal of a request to the server of a single user that permits delegation. Only

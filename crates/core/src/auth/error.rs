@@ -23,6 +23,9 @@ pub enum AccountError {
     /// The user does not exist.
     #[error("no user `{0}`; create it with `vademecum user add {0}`")]
     UnknownUser(UserId),
+    /// A grant or a client does not exist.
+    #[error("no client or grant `{0}`; list them with `vademecum client list`")]
+    UnknownGrant(String),
     /// The key does not exist.
     #[error("no key `{0}`; list the keys with `vademecum key list`")]
     UnknownKey(KeyId),
@@ -49,6 +52,12 @@ pub enum AuthError {
     /// `[auth.jwt]` is set in single-user mode, where it has no effect.
     #[error("[auth.jwt] has no effect while auth.mode is \"single\": set it to \"multi\"")]
     JwtInSingleMode,
+    /// Callers without a credential would be admitted.
+    #[error(
+        "auth.oauth needs credentials from all callers, because requests that a proxy forwards come \
+         from this machine too: remove auth.local = \"open\""
+    )]
+    OpenWithOAuth,
     /// The accounts cannot be read.
     #[error(transparent)]
     Accounts(#[from] AccountError),

@@ -99,8 +99,13 @@ impl VerificationKeys {
                     .map_err(|source| AuthError::InvalidKeySet { path: path.clone(), source })?;
                 Ok(Self::Static(Arc::new(set)))
             }
-            KeySource::SetUrl { url, pause } => Ok(Self::Remote(RemoteKeys::new(url, *pause))),
+            KeySource::SetUrl { url, pause } => Ok(Self::open_url(url, *pause)),
         }
+    }
+
+    /// Returns the keys that are fetched from a URL.
+    pub(super) fn open_url(url: &str, pause: Duration) -> Self {
+        Self::Remote(RemoteKeys::new(url, pause))
     }
 
     /// Returns the keys that may have signed a token: same algorithm and, if the token names a key,
@@ -253,7 +258,7 @@ impl RemoteKeys {
                 last.keys = Some(Arc::new(keys));
                 last.fetched_at = Some(now);
             }
-            Err(error) => tracing::warn!(%error, "cannot fetch the keys of auth.jwt.jwks_url"),
+            Err(error) => tracing::warn!(%error, "cannot fetch the keys of an identity provider"),
         }
     }
 }

@@ -19,7 +19,7 @@ const MAX_ADDRESSES: usize = 10_000;
 
 /// Failed logins per address.
 #[derive(Debug)]
-pub(super) struct LoginThrottle {
+pub struct LoginThrottle {
     free_failures: u32,
     addresses: Mutex<HashMap<IpAddr, FailureRecord>>,
 }
@@ -32,12 +32,12 @@ struct FailureRecord {
 
 impl LoginThrottle {
     /// Creates an empty throttle. The first `free` failures of an address cause no waiting time.
-    pub(super) fn new(free: u32) -> Self {
+    pub fn new(free: u32) -> Self {
         Self { free_failures: free, addresses: Mutex::default() }
     }
 
     /// Returns the remaining waiting time of an address, or `None` if it may try now.
-    pub(super) fn remaining_wait(&self, address: IpAddr, now: Instant) -> Option<Duration> {
+    pub fn remaining_wait(&self, address: IpAddr, now: Instant) -> Option<Duration> {
         let failures = *self.addresses().get(&throttle_key(address))?;
         let beyond = failures.count.checked_sub(self.free_failures)?;
         let pause = MIN_WAIT.saturating_mul(1 << beyond.min(16)).min(MAX_WAIT);
@@ -45,7 +45,7 @@ impl LoginThrottle {
     }
 
     /// Records a failed login.
-    pub(super) fn record_failure(&self, address: IpAddr, now: Instant) {
+    pub fn record_failure(&self, address: IpAddr, now: Instant) {
         let mut addresses = self.addresses();
         let place = throttle_key(address);
         if addresses.len() >= MAX_ADDRESSES && !addresses.contains_key(&place) {
@@ -60,7 +60,7 @@ impl LoginThrottle {
     }
 
     /// Clears the failures of an address after a successful login.
-    pub(super) fn clear_failures(&self, address: IpAddr) {
+    pub fn clear_failures(&self, address: IpAddr) {
         self.addresses().remove(&throttle_key(address));
     }
 

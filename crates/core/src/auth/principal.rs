@@ -91,6 +91,11 @@ impl Principal {
         Self { is_delegated: true, ..self }
     }
 
+    /// Lifts the restriction to access tags, for grants of the single user of a server.
+    pub(super) fn with_full_view(self) -> Self {
+        Self { sees_everything: true, ..self }
+    }
+
     /// Records the API key that authenticated the principal.
     pub(super) fn with_key(self, key: KeyId) -> Self {
         Self { key: Some(key), ..self }

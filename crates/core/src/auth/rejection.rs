@@ -28,6 +28,9 @@ pub enum AuthRejection {
     /// The credential has expired.
     #[error("this key or token has expired: request a new one")]
     Expired,
+    /// The access token of a grant has expired, as it does every few minutes.
+    #[error("this access token has expired: exchange the refresh token for a new one")]
+    AccessTokenExpired,
     /// The token is not valid yet.
     #[error("this token is not valid yet")]
     NotYetValid,
@@ -90,7 +93,7 @@ impl AuthRejection {
             Self::InvalidUserId(_) => "invalid_user_id",
             Self::InvalidTags(_) => "invalid_tags",
             Self::Invalid => "invalid",
-            Self::Expired => "expired",
+            Self::Expired | Self::AccessTokenExpired => "expired",
             Self::NotYetValid => "not_yet_valid",
             Self::WrongAudience => "wrong_audience",
             Self::NoUser => "no_user",
@@ -117,6 +120,7 @@ impl AuthRejection {
             | Self::NotAccessToken
             | Self::NoUser => true,
             Self::Missing
+            | Self::AccessTokenExpired
             | Self::Malformed(_)
             | Self::InvalidUserId(_)
             | Self::InvalidTags(_)

@@ -65,6 +65,12 @@ impl Rights {
     pub fn contains(self, right: Right) -> bool {
         self.0.is_some_and(|greatest| greatest >= right)
     }
+
+    /// Returns the rights that are also in `others`.
+    #[must_use]
+    pub fn limited_to(self, others: Self) -> Self {
+        Self(self.0.min(others.0))
+    }
 }
 
 impl FromIterator<Right> for Rights {

@@ -5,6 +5,8 @@ use std::{fmt, net::IpAddr, path::PathBuf, str::FromStr, time::Duration};
 use serde::Deserialize;
 use ureq::http::Uri;
 
+use super::{Oidc, PublicUrl};
+
 /// Authentication of clients.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -15,7 +17,12 @@ pub struct Auth {
     pub local: LocalAccess,
     /// Address by which clients know the server; the default audience of tokens.
     pub resource: Option<ResourceUrl>,
-    /// Issuers of access tokens. By default, the issuer of `jwt`.
+    /// Whether this server is an authorization server: users log in with a browser and admit clients,
+    /// which get tokens of this server. Needs `server.public_url`.
+    pub oauth: bool,
+    /// Addresses from which metadata documents of clients are fetched.
+    pub client_documents: ClientDocuments,
+    /// Issuers of access tokens. By default, this server with `oauth`, and the issuer of `jwt`.
     pub authorization_servers: Vec<String>,
     /// Whether a token may be passed in the URL, as `access_token`. URLs end up in logs and
     /// histories.
@@ -29,6 +36,8 @@ pub struct Auth {
     pub delegate_local: bool,
     /// Access tokens of an identity provider, if they are accepted.
     pub jwt: Option<Jwt>,
+    /// Outside provider that logs users in, if there is one.
+    pub oidc: Option<Oidc>,
 }
 
 /// Single-user or multi-user mode.
@@ -56,29 +65,46 @@ pub enum LocalAccess {
     Open,
 }
 
+/// Addresses from which the documents are fetched with which clients describe themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClientDocuments {
+    /// Addresses of the public internet.
+    #[default]
+    Public,
+    /// All addresses, also over http from this machine.
+    All,
+    /// None: clients register themselves.
+    Off,
+}
+
 impl Default for Auth {
     fn default() -> Self {
         Self {
             mode: AuthMode::Single,
             local: LocalAccess::Account,
             resource: None,
+            oauth: false,
+            client_documents: ClientDocuments::Public,
             authorization_servers: Vec::new(),
             query_tokens: false,
             free_attempts: 10,
             trusted_proxies: Vec::new(),
             delegate_local: false,
             jwt: None,
+            oidc: None,
         }
     }
 }
 
 impl Auth {
-    /// Returns the issuers of access tokens.
-    pub fn authorization_servers(&self) -> Vec<String> {
-        match &self.jwt {
-            Some(jwt) if self.authorization_servers.is_empty() => vec![jwt.issuer.clone()],
-            Some(_) | None => self.authorization_servers.clone(),
+    /// Returns the issuers of access tokens, for a server with this address.
+    pub fn authorization_servers(&self, public_url: Option<&PublicUrl>) -> Vec<String> {
+        if !self.authorization_servers.is_empty() {
+            return self.authorization_servers.clone();
         }
+        let own = public_url.filter(|_| self.oauth).map(|url| url.as_str().to_owned());
+        own.into_iter().chain(self.jwt.as_ref().map(|jwt| jwt.issuer.clone())).collect()
     }
 }
 
@@ -250,7 +276,7 @@ impl TryFrom<JwtTable> for Jwt {
 
 /// Returns whether keys fetched from `url` cannot be replaced on the way: https, or http on this
 /// machine.
-fn is_trusted_url(url: &str) -> bool {
+pub(super) fn is_trusted_url(url: &str) -> bool {
     let Ok(uri) = url.parse::<Uri>() else { return false };
     match (uri.scheme_str(), uri.host()) {
         (Some("https"), Some(_)) => true,

@@ -1,10 +1,15 @@
 //! Paths and variables from the environment of the process.
 
-use std::{env, io, path::PathBuf};
+use std::{env, ffi::OsString, io, path::PathBuf};
 
 /// Returns the path of the running executable.
 pub fn current_program() -> io::Result<PathBuf> {
     env::current_exe()
+}
+
+/// Returns the first argument of the command line.
+pub fn first_argument() -> Option<OsString> {
+    env::args_os().nth(1)
 }
 
 /// Returns the path by which this process starts a child of the same program. On Linux it stays
@@ -36,6 +41,11 @@ pub fn ssh_agent_socket() -> Option<PathBuf> {
 /// Returns the time zone of the process, if `TZ` is set; the system has a default.
 pub fn time_zone() -> Option<String> {
     text_variable("TZ")
+}
+
+/// Returns the secret in an environment variable that the user named.
+pub fn secret_variable(name: &str) -> Option<String> {
+    text_variable(name)
 }
 
 /// Returns the home folder of the user.

@@ -13,6 +13,7 @@ mod embeddings;
 mod encrypted_file;
 mod engine;
 mod environment;
+mod folders;
 mod import;
 mod journal;
 mod keyring;
@@ -20,12 +21,14 @@ mod limits;
 mod listen_address;
 mod log;
 mod mcp;
+mod oauth;
 mod profiles;
 mod quotas;
 mod secret;
 mod server;
 mod sessions;
 mod settings;
+mod skills;
 mod sqlite;
 mod storage;
 mod table;
@@ -34,7 +37,9 @@ mod tls;
 mod tools;
 
 pub use audit::Audit;
-pub use auth::{Auth, AuthMode, Jwt, JwtAlgorithm, KeySource, LocalAccess, ResourceUrl};
+pub use auth::{
+    Auth, AuthMode, ClientDocuments, Jwt, JwtAlgorithm, KeySource, LocalAccess, ResourceUrl,
+};
 pub use collections::{Chunking, Collection, EmbeddingOptions, Folder};
 pub use custom_tools::{CustomParameter, CustomTool, CustomToolName, ParameterKind, ParameterName};
 pub use deny::Deny;
@@ -43,9 +48,10 @@ pub use embeddings::{ApiBase, EmbeddingProvider, Embeddings};
 pub use encrypted_file::{EncryptedFileError, encrypt_secret};
 pub use engine::Engine;
 pub use environment::{
-    child_program, claude_code_folder, codex_home, current_program, platform, ssh_agent_socket,
-    time_zone,
+    child_program, claude_code_folder, codex_home, current_program, first_argument, platform,
+    secret_variable, ssh_agent_socket, time_zone,
 };
+pub use folders::{FollowedFolder, check_inner_folder};
 pub use import::Import;
 pub use journal::Journal;
 pub use keyring::KeyringError;
@@ -53,6 +59,7 @@ pub use limits::Limits;
 pub use listen_address::{ListenAddress, ListenAddressError};
 pub use log::{Log, LogFormat};
 pub use mcp::{Mcp, Transport};
+pub use oauth::{Oidc, PublicUrl};
 pub use profiles::{
     DatabaseLocation, DatabaseLocationError, DatabaseServer, Profile, ProfileName, Ssh,
 };
@@ -61,6 +68,7 @@ pub use secret::{PassphraseSource, RedactedText, SecretError, SecretRef, Secrets
 pub use server::Server;
 pub use sessions::Sessions;
 pub use settings::{ConfigError, InvalidSetting, Settings};
+pub use skills::Skills;
 pub use sqlite::Sqlite;
 pub use storage::Storage;
 pub use table::{

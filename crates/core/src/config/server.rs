@@ -7,7 +7,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{ConfigError, ListenAddress};
+use super::{ConfigError, ListenAddress, PublicUrl};
 
 /// Addresses, sizes and timeouts of the HTTP server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -15,6 +15,10 @@ use super::{ConfigError, ListenAddress};
 pub struct Server {
     /// Address to listen on. Must be a loopback address unless `auth.mode` is `multi`.
     pub listen: ListenAddress,
+    /// Address of this server as clients and browsers use it, such as `https://knowledge.example`.
+    pub public_url: Option<PublicUrl>,
+    /// Serve pages for people: search, items, timeline, activity. Each browser logs in.
+    pub pages: bool,
     /// Accepted names in the `Host` header, in addition to `localhost`, `127.0.0.1` and `[::1]`.
     pub allowed_hosts: Vec<String>,
     /// Web origins whose pages may connect, such as `https://app.example`, in addition to the
@@ -54,6 +58,8 @@ impl Default for Server {
     fn default() -> Self {
         Self {
             listen: ListenAddress::default(),
+            public_url: None,
+            pages: true,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             max_body_bytes: NonZeroUsize::MIN.saturating_add((1 << 20) - 1),

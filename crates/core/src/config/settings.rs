@@ -9,9 +9,9 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Audit, Auth, AuthMode, Collection, Deny, Embeddings, Import, Journal, Limits, ListenAddress,
-    Log, Mcp, Profile, ProfileName, Quotas, Secrets, Server, Sessions, Sqlite, Storage, Telemetry,
-    Tools, Transport,
+    Audit, Auth, AuthMode, Collection, Deny, Embeddings, FollowedFolder, Import, Journal, Limits,
+    ListenAddress, Log, Mcp, Profile, ProfileName, PublicUrl, Quotas, Secrets, Server, Sessions,
+    Skills, Sqlite, Storage, Telemetry, Tools, Transport,
 };
 
 /// All settings: one field for each section of the file.
@@ -38,6 +38,8 @@ pub struct Settings {
     pub quotas: Quotas,
     /// Session state and its limits.
     pub sessions: Sessions,
+    /// Folders of skills.
+    pub skills: Skills,
     /// Logging.
     pub log: Log,
     /// Limits of the earlier versions of items.
@@ -48,6 +50,8 @@ pub struct Settings {
     pub telemetry: Telemetry,
     /// Embedding provider.
     pub embeddings: Embeddings,
+    /// Folders that are kept in sync with a library.
+    pub folders: Vec<FollowedFolder>,
     /// Collections of documents from folders and databases.
     pub collections: Vec<Collection>,
     /// Passphrase of encrypted secrets.
@@ -92,6 +96,20 @@ pub enum ConfigError {
     /// `mcp.enabled` is false.
     #[error("mcp.enabled is false; set it to true to serve clients")]
     McpDisabled,
+    /// The authorization server has no address.
+    #[error(
+        "auth.oauth needs server.public_url, the address of this server as clients use it, such as \
+         https://knowledge.example"
+    )]
+    NoPublicUrl,
+    /// `auth.resource` is not the address that the authorization server issues tokens for.
+    #[error(
+        "auth.resource is `{0}`, but auth.oauth issues tokens for `{1}`: leave auth.resource out"
+    )]
+    OtherResource(String, String),
+    /// `[auth.oidc]` is set without `auth.oauth`, or in single-user mode.
+    #[error("[auth.oidc] needs auth.oauth = true and auth.mode = \"multi\"")]
+    OidcWithoutOAuth,
     /// In single-user mode `vademecum mcp` would serve over HTTP without authentication.
     #[error(
         "mcp.transport is \"streamable_http\", but in single-user mode clients are not asked for a \
@@ -144,6 +162,28 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Sets the address that tokens are issued for, if this server issues any, to that of its MCP
+    /// endpoint. Fails if the settings of the authorization server contradict each other.
+    pub fn with_oauth_resource(mut self) -> Result<Self, ConfigError> {
+        if self.auth.oidc.is_some() && !(self.auth.oauth && self.auth.mode == AuthMode::Multi) {
+            return Err(ConfigError::OidcWithoutOAuth);
+        }
+        if !self.auth.oauth {
+            return Ok(self);
+        }
+        let resource = self.server.public_url.as_ref().and_then(PublicUrl::resource);
+        let resource = resource.ok_or(ConfigError::NoPublicUrl)?;
+        match self.auth.resource {
+            Some(other) if other != resource => {
+                Err(ConfigError::OtherResource(other.to_string(), resource.to_string()))
+            }
+            Some(_) | None => {
+                self.auth.resource = Some(resource);
+                Ok(self)
+            }
+        }
+    }
+
     /// Returns the address to listen on. Fails in single-user mode unless it is a loopback address.
     pub fn listen_address(&self) -> Result<&ListenAddress, ConfigError> {
         match self.auth.mode {
@@ -194,7 +234,7 @@ mod tests {
         let debug = format!("{:#?}", Settings::default());
         let known = debug.lines().filter(|line| !line.ends_with('{'));
         let known = known.filter_map(|line| Some(line.trim().split_once(": ")?.0));
-        let sections = ["jwt", "deny", "collections", "custom", "profiles"];
+        let sections = ["jwt", "oidc", "deny", "collections", "custom", "profiles"];
         let internal = ["file", "unlock"];
         for name in known.filter(|name| !sections.contains(name) && !internal.contains(name)) {
             // A setting without a default is a comment in the example.
@@ -232,6 +272,39 @@ mod tests {
         ];
         assert_eq!(written.len(), needed.len() + rest.len() + ["key_file", "jwks_file"].len());
         assert_eq!(only(&[&needed[..], &rest].concat()).unwrap(), only(&needed).unwrap());
+    }
+
+    #[test]
+    fn oidc_example_names_every_setting_with_default() {
+        let example = include_str!("../../../../config.example.toml");
+        let (_, section) = example.split_once("# [auth.oidc]\n").unwrap();
+        let section = section.split("\n\n").next().unwrap();
+        let written = section.lines().filter_map(|line| {
+            let line = line.strip_prefix("# ")?;
+            line.contains(" = ").then_some(line)
+        });
+        let written: Vec<&str> =
+            written.filter(|line| !line.starts_with("client_secret_file")).collect();
+        let parse = |lines: &[&str]| toml::from_str::<crate::config::Oidc>(&lines.join("\n"));
+        let is_needed = |line: &&&str| line.starts_with("issuer") || line.starts_with("client_id");
+        let needed: Vec<&str> = written.iter().filter(is_needed).copied().collect();
+        assert_eq!((written.len(), needed.len()), (9, 2), "{written:?}");
+        assert_eq!(parse(&written).unwrap(), parse(&needed).unwrap());
+    }
+
+    #[test]
+    fn oauth_resource_is_mcp_endpoint_of_public_url() {
+        let parse = |text: &str| Settings::parse(text).unwrap().with_oauth_resource();
+        let url = "server.public_url = \"https://knowledge.example\"\n";
+        let settings = parse(&format!("{url}auth.oauth = true")).unwrap();
+        assert_eq!(settings.auth.resource.unwrap().as_str(), "https://knowledge.example/mcp");
+        assert!(parse(url).unwrap().auth.resource.is_none());
+        assert!(matches!(parse("auth.oauth = true"), Err(ConfigError::NoPublicUrl)));
+        let other = "auth.resource = \"https://other.example/mcp\"";
+        let other = parse(&format!("{url}auth.oauth = true\n{other}"));
+        assert!(matches!(other, Err(ConfigError::OtherResource(_, _))));
+        let oidc = "[auth.oidc]\nissuer = \"https://id.example\"\nclient_id = \"it\"";
+        assert!(matches!(parse(oidc), Err(ConfigError::OidcWithoutOAuth)));
     }
 
     #[cfg(unix)]

@@ -40,7 +40,7 @@ pub(super) fn single_document(
         return Err(ImportError::NoText { path: file.path.clone() });
     }
     let draft = version.into().draft(file.origin(), &file.bytes, document);
-    Ok(ParsedFile { drafts: vec![draft], problems })
+    Ok(ParsedFile { drafts: vec![draft], problems, ..ParsedFile::default() })
 }
 
 /// Returns the error of a file that is damaged or not of the detected format.

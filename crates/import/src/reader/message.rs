@@ -5,7 +5,10 @@ use std::{ffi::OsString, io, path::PathBuf};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
-use vademecum_kit::model::{Draft, DraftBody, SourceName};
+use vademecum_kit::{
+    journal::ExportedVersions,
+    model::{Draft, DraftBody, SourceName},
+};
 use vademecum_sandbox::Restrictions;
 
 use super::ReaderLimits;
@@ -69,6 +72,7 @@ enum TaskFailure {
 struct ParsedMessage {
     drafts: Vec<DraftMessage>,
     problems: Vec<Problem>,
+    versions: Option<ExportedVersions>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -94,6 +98,7 @@ impl ReaderReply {
             result: result.map(|parsed| ParsedMessage {
                 drafts: parsed.drafts.into_iter().map(DraftMessage::from).collect(),
                 problems: parsed.problems,
+                versions: parsed.versions,
             }),
             is_last,
         }
@@ -102,8 +107,9 @@ impl ReaderReply {
     /// `limits` are those of the process.
     pub(super) fn into_attempt(self, file: FileEntry, limits: ReaderLimits) -> ImportAttempt {
         let result = match self.result {
-            Ok(ParsedMessage { drafts, problems }) => {
-                Ok(ParsedFile { drafts: drafts.into_iter().map(Draft::from).collect(), problems })
+            Ok(ParsedMessage { drafts, problems, versions }) => {
+                let drafts = drafts.into_iter().map(Draft::from).collect();
+                Ok(ParsedFile { drafts, problems, versions })
             }
             Err(TaskFailure::OutOfMemory) => Err(limits.out_of_memory_error(&file.path)),
             Err(TaskFailure::Message(message)) => Err(ImportError::Reported(message)),

@@ -5,6 +5,9 @@ use serde_json::{Map, Value};
 use super::ProtocolVersion;
 use crate::{jsonrpc, server_info};
 
+/// `_meta` field with the name and version of the server.
+pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
 /// Result of a method.
 #[derive(Clone, Debug)]
 pub(crate) struct MethodResult {
@@ -62,10 +65,7 @@ impl MethodResult {
                     format!(r#""ttlMs":{ttl_ms},"cacheScope":"{scope}","#)
                 });
             head = format!(r#""resultType":"{kind}",{caching}"#);
-            meta.insert(
-                "io.modelcontextprotocol/serverInfo".to_owned(),
-                server_info::implementation(),
-            );
+            meta.entry(SERVER_INFO).or_insert_with(server_info::implementation);
         }
         if !meta.is_empty() {
             head.push_str(r#""_meta":"#);

@@ -64,6 +64,11 @@ impl ProtocolVersion {
         self < Self::V2026_07_28
     }
 
+    /// Returns `true` if servers and tools can have icons.
+    pub(crate) fn has_icons(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
     /// Returns `true` if JSON-RPC batches are supported. The oldest version does not mention them,
     /// but JSON-RPC allows them.
     pub(crate) fn supports_batches(self) -> bool {

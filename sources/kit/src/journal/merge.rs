@@ -68,7 +68,9 @@ fn merge_lines(base: &str, ours: &str, theirs: &str) -> Option<String> {
         Ok(merged) => merged,
         Err(marked) => resolve_additions(&marked)?,
     };
-    if !ours.ends_with('\n') && !theirs.ends_with('\n') {
+    let [base, ours, theirs] = [base, ours, theirs].map(|text| text.ends_with('\n'));
+    let has_end = if ours == base { theirs } else { ours };
+    if !has_end {
         merged.pop();
     }
     Some(merged)
@@ -106,11 +108,15 @@ fn resolve_additions(marked: &str) -> Option<String> {
 /// Merges the three versions of some lines if one side only added lines at their beginning or end.
 fn merge_sides([ours, base, theirs]: &[String; 3]) -> Option<String> {
     let added = |side: &str| {
-        let before = side.strip_suffix(base.as_str()).filter(|added| !added.is_empty());
+        // The end of a changed line is no line of its own.
+        let before = side.strip_suffix(base.as_str()).filter(|added| added.ends_with('\n'));
         let after = side.strip_prefix(base.as_str()).filter(|added| !added.is_empty());
         (before.map(str::to_owned), after.map(str::to_owned))
     };
     match (added(ours), added(theirs)) {
+        // One side has all lines of the other, as after an interrupted write of the file.
+        ((_, Some(after)), (_, Some(other))) if after.starts_with(&other) => Some(ours.clone()),
+        ((_, Some(after)), (_, Some(other))) if other.starts_with(&after) => Some(theirs.clone()),
         ((_, Some(after)), _) => Some([theirs.as_str(), &after].concat()),
         ((Some(before), _), _) => Some([before.as_str(), theirs].concat()),
         (_, (_, Some(after))) => Some([ours.as_str(), &after].concat()),
@@ -156,12 +162,17 @@ mod tests {
     fn additions_at_one_place_are_both_kept() {
         let merge = |base, ours, theirs| merge_lines(base, ours, theirs);
         assert_eq!(merge("a", "a\nours", "a\ntheirs").unwrap(), "a\ntheirs\nours");
-        assert_eq!(merge("a\n", "a\nours\n", "a\ntheirs").unwrap(), "a\ntheirs\nours\n");
+        assert_eq!(merge("a\n", "a\nours\n", "a\ntheirs").unwrap(), "a\ntheirs\nours");
         assert_eq!(merge("a\nb\nc\n", "a\nb\nc\nx\n", "b\nc\ny\n").unwrap(), "b\nc\ny\nx\n");
         assert_eq!(merge("a\nb\n", "a\nx\ny\n", "a\nz\n"), None);
         assert_eq!(merge("a\nb", "a\nb\nours", "a\nB").unwrap(), "a\nB\nours");
+        assert_eq!(merge("a\nb\n", "a\nb\nours", "A\nb\n").unwrap(), "A\nb\nours");
+        assert_eq!(merge("a\nb", "a\nb\nours\n", "A\nb").unwrap(), "A\nb\nours\n");
         assert_eq!(merge("a\nb", "a\nB", "a\nb\ntheirs").unwrap(), "a\nB\ntheirs");
         assert_eq!(merge("a\nb", "first\na\nb", "A\nb").unwrap(), "first\nA\nb");
+        assert_eq!(merge("a\nb\nc\n", "a\nours b\nc\n", "a\ntheir b\nc\n"), None);
+        assert_eq!(merge("a\n", "a\nx\ny\n", "a\nx\n").unwrap(), "a\nx\ny\n");
+        assert_eq!(merge("a\n", "a\nx\n", "a\nx\ny\n").unwrap(), "a\nx\ny\n");
     }
 
     #[test]

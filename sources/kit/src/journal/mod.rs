@@ -5,7 +5,9 @@
 //! of the last change. Entries are bounded by age and size; the oldest are deleted first.
 //! Conversations have entries without texts, because they only grow.
 
+mod as_of;
 mod delta;
+mod exported;
 mod import;
 mod merge;
 mod record;
@@ -15,7 +17,15 @@ mod versions;
 use rusqlite::{Row, types::ValueRef};
 
 pub use self::{
-    import::{remove_origin, save_draft},
+    as_of::{AsOf, PastListing, list_items_as_of, load_item_as_of},
+    exported::{
+        ExportedChange, ExportedVersions, MAX_EXPORTED_BYTES, MAX_EXPORTED_CHANGES,
+        export_versions, import_versions,
+    },
+    import::{
+        ConflictCopies, LocalChange, list_local_changes, remove_changed_origin, remove_origin,
+        save_draft,
+    },
     record::apply_change,
     undo::{UndoOutcome, UndoneItem, undo_changes},
     versions::{FieldChange, ItemChange, ItemHistory, list_changes, read_history},

@@ -6,14 +6,15 @@ use uuid::Uuid;
 
 use super::{delta::Delta, versions::read_version};
 use crate::{
+    links::update_links,
     model::{
         Change, ChangeAction, ChangeAuthor, ChangedItem, Draft, DraftBody, ItemId, SourceName,
         Timestamp, Uri,
     },
     source::{Source, SourceError},
     store::{
-        OWN_DIGEST, Reader, StoreError, Writer, read_stored_text, record_local_change,
-        to_stored_text,
+        OWN_DIGEST, Reader, StoreError, Writer, find_origin, read_stored_text, record_local_change,
+        record_planned_file, to_stored_text,
     },
 };
 
@@ -73,6 +74,12 @@ pub fn apply_change(
     };
     if change.item_id().is_some() || changed.is_new {
         let item = changed.id.to_string();
+        if let Change::Add(draft) = change
+            && !draft.origin.is_empty()
+        {
+            plan_file(source, writer, &draft.origin, &item)?;
+        }
+        update_links(source, writer, &item, None)?;
         record(source, writer, (&item, before.as_ref()), (change.action(), author))?;
     }
     Ok(changed)
@@ -165,8 +172,48 @@ fn prune(writer: &Writer<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Records that an item has yet to be written to the file of an origin, as it is.
+pub(super) fn plan_file(
+    source: &dyn Source,
+    writer: &Writer<'_>,
+    origin: &str,
+    item: &str,
+) -> Result<(), SourceError> {
+    let origin = free_origin(writer, source.name(), origin)?;
+    record_planned_file(writer, source.name(), &origin, item)?;
+    if let Some(planned) = writer.with_reader(|reader| Snapshot::read(source, reader, item))? {
+        put_import_base(writer, source.name(), item, &planned.text)?;
+    }
+    Ok(())
+}
+
+/// Returns the origin of a file, with a number in its name if another item has that origin.
+fn free_origin(
+    writer: &Writer<'_>,
+    source: SourceName,
+    origin: &str,
+) -> Result<String, SourceError> {
+    let (stem, extension) = split_extension(origin);
+    let mut candidate = origin.to_owned();
+    let mut number = 2;
+    while find_origin(writer, source, &candidate)?.is_some() {
+        candidate = format!("{stem} {number}{extension}");
+        number += 1;
+    }
+    Ok(candidate)
+}
+
+/// Splits the origin of a file before the extension of its name.
+pub(super) fn split_extension(origin: &str) -> (&str, &str) {
+    let name = origin.rfind('/').map_or(0, |slash| slash + 1);
+    match origin[name..].rfind('.') {
+        Some(dot) if dot > 0 => origin.split_at(name + dot),
+        Some(_) | None => (origin, ""),
+    }
+}
+
 /// Keeps the fields of an imported item that is about to be changed for the first time.
-fn keep_import_base(
+pub(super) fn keep_import_base(
     writer: &Writer<'_>,
     source: SourceName,
     item: &str,
@@ -200,11 +247,11 @@ pub(super) fn put_import_base(
 
 /// Returns the fields of an item as its file had them at the last import; `None` if unknown.
 pub(super) fn import_base(
-    writer: &Writer<'_>,
+    reader: &Reader<'_>,
     source: SourceName,
     item: &str,
 ) -> Result<Option<String>, StoreError> {
-    writer.query_first(
+    reader.query_first(
         include_str!("sql/base.sql"),
         named_params! { ":source": source.as_str(), ":item": item },
         |row| read_stored_text(row.get_ref("body")?),

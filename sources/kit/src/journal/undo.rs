@@ -6,10 +6,11 @@ use serde::Serialize;
 use super::{
     JournalEntry,
     import::merge_texts,
-    record::{Snapshot, body_text, parse_body, record, replace_fields},
+    record::{Snapshot, body_text, keep_import_base, parse_body, record, replace_fields},
     versions::{VersionWalk, entries_of_item, list_changes},
 };
 use crate::{
+    links::update_links,
     model::{ChangeAction, ChangeAuthor, Filters, SourceName, Timestamp, Uri},
     source::{Source, SourceError},
     store::{Writer, record_local_change},
@@ -100,6 +101,7 @@ fn undo_item(
     if text == present.text {
         return Ok(UndoOutcome::Unchanged);
     }
+    keep_import_base(writer, source.name(), item, &present.text)?;
     let outcome = if text.is_empty() {
         delete_item(source, writer, item)?;
         UndoOutcome::Deleted
@@ -107,6 +109,7 @@ fn undo_item(
         replace_fields(source, writer, item, parse_body(&text)?)?;
         UndoOutcome::Undone
     };
+    update_links(source, writer, item, None)?;
     record_local_change(writer, source.name(), item, Timestamp::now())?;
     record(source, writer, (item, Some(&present)), (ChangeAction::Restored, author))?;
     Ok(outcome)

@@ -79,7 +79,7 @@ pub(super) struct VersionWalk {
     /// Text of the version that was reached.
     pub(super) text: String,
     /// That version.
-    version: i64,
+    pub(super) version: i64,
     pub(super) entries: Peekable<vec::IntoIter<JournalEntry>>,
 }
 
@@ -187,7 +187,7 @@ pub(super) fn entries_of_item(
     )
 }
 
-fn read_present(
+pub(super) fn read_present(
     source: &dyn Source,
     reader: &Reader<'_>,
     item: &str,
@@ -221,7 +221,7 @@ fn changed_fields(older: &str, newer: &str) -> Vec<FieldChange> {
 }
 
 /// Returns the fields in the text of a version; none for a deleted item.
-fn fields_of(text: &str) -> Map<String, Value> {
+pub(super) fn fields_of(text: &str) -> Map<String, Value> {
     let body: Value = serde_json::from_str(text).unwrap_or_default();
     let fields = body.as_object().and_then(|body| body.values().next()?.as_object().cloned());
     fields.unwrap_or_default()

@@ -13,7 +13,7 @@ pub const MAX_CONTENT_CHARS: usize = 1_000_000;
 /// A change to the items of one source.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// Inserts a new item. Its origin is not recorded.
+    /// Inserts a new item. An origin is that of a file to which the item is to be written.
     Add(Box<Draft>),
     /// Adds and removes tags of an item.
     Tag {

@@ -102,6 +102,20 @@ impl DraftBody {
         };
         *modified_at = None;
     }
+
+    /// Takes the time of creation from another item of the same kind if it is not known.
+    pub fn fill_created_at(&mut self, other: &Self) {
+        let (unknown, known) = match (self, other) {
+            (Self::Note(note), Self::Note(other)) => (&mut note.created_at, other.created_at),
+            (Self::Media(media), Self::Media(other)) => (&mut media.created_at, other.created_at),
+            (Self::Chat(chat), Self::Chat(other)) => (&mut chat.created_at, other.created_at),
+            (Self::Character(card), Self::Character(other)) => {
+                (&mut card.created_at, other.created_at)
+            }
+            _ => return,
+        };
+        *unknown = unknown.or(known);
+    }
 }
 
 /// A note.

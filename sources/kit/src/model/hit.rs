@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::links::ItemRef;
+
 use super::{ItemId, SourceName, Timestamp, Uri};
 
 /// One item or passage that matched.
@@ -62,6 +64,12 @@ pub struct Hit {
     /// Chats only: who wrote the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<String>,
+    /// Older items that this one replaces.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub supersedes: Vec<ItemRef>,
+    /// Newer items that replace this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub superseded_by: Vec<ItemRef>,
     /// Match location; pass it back as `retrieval.loc` to read there.
     pub loc: Option<Loc>,
 }
@@ -114,6 +122,8 @@ impl Hit {
             conversation_id: None,
             message_id: None,
             sender: None,
+            supersedes: Vec::new(),
+            superseded_by: Vec::new(),
             loc: None,
         }
     }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Hit, ItemId, Retrieval, RetrievalMode};
+use crate::links::ItemRef;
 use crate::search::{FtsQuery, Passage, detect_language};
 
 /// A request to load one item.
@@ -49,6 +50,18 @@ pub struct Item {
     /// Language of the whole text (ISO 639-1), if its stop words tell it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<&'static str>,
+    /// Items that link to this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backlinks: Option<Backlinks>,
+}
+
+/// Items that link to an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Backlinks {
+    /// Number of all of them.
+    pub total: usize,
+    /// The first.
+    pub items: Vec<ItemRef>,
 }
 
 impl Item {
@@ -61,6 +74,7 @@ impl Item {
             attachments: None,
             range: Some(passage.range),
             language: passage.language,
+            backlinks: None,
         }
     }
 
@@ -69,7 +83,7 @@ impl Item {
         let mut text = String::new();
         append_texts(&content, &mut text);
         let language = detect_language(&text);
-        Self { meta, content, attachments: None, range: None, language }
+        Self { meta, content, attachments: None, range: None, language, backlinks: None }
     }
 }
 

@@ -4,6 +4,7 @@ mod cancel;
 mod change;
 mod draft;
 mod field;
+mod file_name;
 mod hit;
 mod item;
 mod item_access;
@@ -28,8 +29,9 @@ pub use draft::{
     Transcription,
 };
 pub use field::Field;
+pub use file_name::safe_file_name;
 pub use hit::{ContentOrigin, Highlight, Hit, Loc, ScoreType};
-pub use item::{GetRequest, Item, PageRequest, Range};
+pub use item::{Backlinks, GetRequest, Item, PageRequest, Range};
 pub use item_access::{ItemAccess, SourceAccess, matches_pattern, pattern_to_like};
 pub use listing::{Facet, FacetCounts, ItemName, ListOrder, ListRequest, ListedItem, Listing};
 pub use rank_request::{

@@ -75,8 +75,11 @@ pub struct Filters {
     pub after: Option<Timestamp>,
     /// Item was modified earlier than this time; for a message, its date counts.
     pub before: Option<Timestamp>,
-    /// Item has at least one of these tags, ignoring ASCII case.
+    /// Item has at least one of these tags or of those below them, such as `work/plans` below `work`,
+    /// ignoring ASCII case.
     pub tags: Vec<String>,
+    /// Item is one of these, by identifier.
+    pub items: Option<Vec<String>>,
 }
 
 /// Named parameters of a `passes` statement.
@@ -94,6 +97,11 @@ impl Filters {
         self.sender.is_some()
             || self.chat_scope != ChatMatchScope::default()
             || !self.fields.is_empty()
+    }
+
+    /// Returns the value of `:items`, which only statements `passes` have.
+    pub(crate) fn items_parameter(&self) -> Option<String> {
+        self.items.as_ref().map(|items| serde_json::json!(items).to_string())
     }
 
     /// Returns the parameters `:after`, `:before` and `:tags`, which all sources have.
@@ -167,6 +175,8 @@ pub struct Ranking {
     pub best_score: f64,
     /// Statistics of this source alone.
     pub statistics: CorpusStatistics,
+    /// Some items of the database supersede others.
+    pub has_supersessions: bool,
 }
 
 impl Ranking {

@@ -41,7 +41,7 @@ pub struct RetrievalOptions {
     #[schemars(description = "1 to 20, default 4.")]
     pub chars_per_token: Option<usize>,
     /// Chunk size in tokens if no chunks are stored: 16 to 8000, default 500.
-    #[schemars(description = "16 to 8000, default 500.")]
+    #[schemars(description = "", extend("default" = 500))]
     pub chunk_size_tokens: Option<usize>,
     /// Overlap of neighbouring chunks in tokens if no chunks are stored; default 50.
     #[schemars(description = "", extend("default" = 50))]

@@ -2,6 +2,7 @@
 
 mod bm25;
 mod chunk;
+mod content_words;
 mod diversify;
 mod highlighter;
 mod hybrid_fusion;
@@ -30,6 +31,7 @@ pub mod vector;
 mod word_forms;
 
 pub use chunk::{Chunk, ChunkSizes, split_into_chunks};
+pub use content_words::{ContentWord, content_words};
 pub use diversify::{MmrLambda, diversify};
 pub use highlighter::{Excerpt, Highlighter};
 pub use hybrid_fusion::{FUSION_DEPTH, fuse_by_support};

@@ -89,7 +89,7 @@ pub fn rank_table(
     }
     sort_matches(&mut ranked, request.order);
     ranked.truncate(request.limit);
-    Ok(Ranking { ranked, total, best_score: best, statistics: own })
+    Ok(Ranking { ranked, total, best_score: best, statistics: own, has_supersessions: false })
 }
 
 /// Returns the cached statistics over all columns of a table, or `None` if any part is not cached.

@@ -2,6 +2,8 @@
 
 /// The tables of the journal, the same in each database with items.
 const JOURNAL_SCHEMA: &str = include_str!("../../../../schemas/sqlite/shared/journal.sql");
+/// The tables of links, the same in each database with items.
+const LINKS_SCHEMA: &str = include_str!("../../../../schemas/sqlite/shared/links.sql");
 
 /// A database of a library, or of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,6 +67,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/chacha/0010_chat_passages.sql"),
                 JOURNAL_SCHEMA,
                 include_str!("../../../../schemas/sqlite/chacha/0012_list_indexes.sql"),
+                LINKS_SCHEMA,
             ],
             Self::Media => &[
                 include_str!("../../../../schemas/sqlite/media/0001_core.sql"),
@@ -75,6 +78,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/media/0006_created_at.sql"),
                 JOURNAL_SCHEMA,
                 include_str!("../../../../schemas/sqlite/media/0008_list_indexes.sql"),
+                LINKS_SCHEMA,
             ],
             Self::Prompts => &[
                 include_str!("../../../../schemas/sqlite/prompts/0001_core.sql"),
@@ -84,8 +88,12 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/prompts/0005_fts_version_3.sql"),
                 JOURNAL_SCHEMA,
                 include_str!("../../../../schemas/sqlite/prompts/0007_list_indexes.sql"),
+                LINKS_SCHEMA,
             ],
-            Self::Imports => &[include_str!("../../../../schemas/sqlite/imports/0001_files.sql")],
+            Self::Imports => &[
+                include_str!("../../../../schemas/sqlite/imports/0001_files.sql"),
+                include_str!("../../../../schemas/sqlite/imports/0002_two_way_folders.sql"),
+            ],
             Self::Index | Self::Collection => &[
                 include_str!("../../../../schemas/sqlite/collection/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/collection/0002_shared_texts.sql"),
@@ -99,6 +107,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/server/0001_accounts.sql"),
                 include_str!("../../../../schemas/sqlite/server/0002_collections.sql"),
                 include_str!("../../../../schemas/sqlite/server/0003_tenants.sql"),
+                include_str!("../../../../schemas/sqlite/server/0004_oauth.sql"),
             ],
             Self::Audit => &[include_str!("../../../../schemas/sqlite/audit/0001_entries.sql")],
         }

@@ -127,6 +127,37 @@ pub fn record_local_item(
     record_origin(writer, source, &Uri::item(source, item).to_string(), OWN_DIGEST, item, now)
 }
 
+/// Records that an item was changed in the library and has yet to be written to the file of this
+/// origin.
+pub(crate) fn record_planned_file(
+    writer: &Writer<'_>,
+    source: SourceName,
+    origin: &str,
+    item: &str,
+) -> Result<(), StoreError> {
+    let now = Timestamp::now();
+    record_origin(writer, source, origin, "", item, now)?;
+    record_local_change(writer, source, item, now)
+}
+
+/// Returns the items that were changed in the library since their import, for the origins that start
+/// with `prefix`: origin, item, and fingerprint of the last import.
+pub(crate) fn list_changed_items(
+    reader: &Reader<'_>,
+    source: SourceName,
+    prefix: &str,
+) -> Result<Vec<(String, String, String)>, StoreError> {
+    reader.query_all(
+        include_str!("sql/changed_items.sql"),
+        named_params! {
+            ":source": source.as_str(),
+            ":first": prefix,
+            ":last": format!("{prefix}\u{10ffff}"),
+        },
+        |row| Ok((row.get("origin")?, row.get("item")?, row.get("digest")?)),
+    )
+}
+
 /// The item of an origin.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownOrigin {

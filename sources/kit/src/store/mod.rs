@@ -38,7 +38,8 @@ pub(crate) use fts_index::{FtsIndex, LONG_ROW_WORDS, PASSAGE_WORDS};
 pub use fts_table::{FtsColumn, FtsTable, VARIANT_WEIGHT};
 pub use health::{DamagedPart, StoreHealth, StoreProblem};
 pub(crate) use import_origins::{
-    KnownOrigin, OWN_DIGEST, find_origin, forget_local_changes, record_origin,
+    KnownOrigin, OWN_DIGEST, find_origin, forget_local_changes, list_changed_items, record_origin,
+    record_planned_file,
 };
 pub use import_origins::{
     first_origins, imported_item, record_local_change, record_local_item, remove_imported,

@@ -9,7 +9,7 @@ use super::super::{
 
 /// Definition of ChatGPT.
 pub(in super::super) const CLIENT: Client =
-    Client { title: "ChatGPT", settings: None, connection_method, next_steps: "" };
+    Client { title: "ChatGPT", settings: None, hooks: None, connection_method, next_steps: "" };
 
 fn connection_method(link: &ServerEndpoint, name: &EntryName) -> ConnectionMethod {
     let url = match link {

@@ -17,6 +17,7 @@ pub(in super::super) const CLIENT: Client = Client {
         file: settings_file,
         layout: SettingsLayout { syntax: SettingsSyntax::Json, section: "mcpServers" },
     }),
+    hooks: Some(hooks_file),
     connection_method,
     next_steps: "Restart Claude Code; `/mcp` shows whether it is connected.\n\
                  For one project and all who work on it: --file .mcp.json in its folder.",
@@ -24,6 +25,12 @@ pub(in super::super) const CLIENT: Client = Client {
 
 fn settings_file() -> Option<PathBuf> {
     Some(config::claude_code_folder().or_else(dirs::home_dir)?.join(".claude.json"))
+}
+
+fn hooks_file() -> Option<PathBuf> {
+    let folder =
+        config::claude_code_folder().or_else(|| Some(dirs::home_dir()?.join(".claude")))?;
+    Some(folder.join("settings.json"))
 }
 
 fn connection_method(link: &ServerEndpoint, name: &EntryName) -> ConnectionMethod {

@@ -19,6 +19,7 @@ pub(in super::super) const CLIENT: Client = Client {
         file: settings_file,
         layout: SettingsLayout { syntax: SettingsSyntax::Json, section: "mcpServers" },
     }),
+    hooks: None,
     connection_method,
     next_steps: "Quit Claude Desktop and start it again.",
 };

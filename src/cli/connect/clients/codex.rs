@@ -19,14 +19,23 @@ pub(in super::super) const CLIENT: Client = Client {
         file: settings_file,
         layout: SettingsLayout { syntax: SettingsSyntax::Toml, section: "mcp_servers" },
     }),
+    hooks: Some(hooks_file),
     connection_method,
     next_steps: "Restart Codex; `/mcp` shows whether it is connected.\n\
                  For one trusted project: --file .codex/config.toml in its folder.",
 };
 
+fn folder() -> Option<PathBuf> {
+    config::codex_home().or_else(|| Some(dirs::home_dir()?.join(".codex")))
+}
+
 fn settings_file() -> Option<PathBuf> {
-    let folder = config::codex_home().or_else(|| Some(dirs::home_dir()?.join(".codex")))?;
-    Some(folder.join("config.toml"))
+    Some(folder()?.join("config.toml"))
+}
+
+// Codex warns if both this file and `config.toml` have hooks, and runs both.
+fn hooks_file() -> Option<PathBuf> {
+    Some(folder()?.join("hooks.json"))
 }
 
 fn connection_method(link: &ServerEndpoint, name: &EntryName) -> ConnectionMethod {

@@ -16,6 +16,7 @@ pub(in super::super) const CLIENT: Client = Client {
         file: settings_file,
         layout: SettingsLayout { syntax: SettingsSyntax::Jsonc, section: "mcpServers" },
     }),
+    hooks: None,
     connection_method,
     next_steps: "In Cursor, switch the server on under Settings > Tools & MCP.\n\
                  For one project: --file .cursor/mcp.json in its folder.",

@@ -16,6 +16,7 @@ pub(in super::super) const CLIENT: Client = Client {
         file: settings_file,
         layout: SettingsLayout { syntax: SettingsSyntax::Jsonc, section: "servers" },
     }),
+    hooks: None,
     connection_method,
     next_steps: "In Visual Studio Code, run `MCP: List Servers` and start the server.\n\
                  For one workspace: --file .vscode/mcp.json in its folder.",

@@ -134,6 +134,7 @@ impl Tool for SimilaritySearch {
         meaning and words. Long texts are returned in chunks. get_schema_info with \
         vector_tables_only=true lists such tables.";
     const TOOLSET: Toolset = Toolset::Databases;
+    const HAS_LONG_RESULTS: bool = true;
     type Output = SimilarityOutput;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {

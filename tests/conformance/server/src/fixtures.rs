@@ -45,7 +45,7 @@ impl ServerHandler for Fixtures {
         tools::call_tool(tool, arguments, call).boxed_local()
     }
 
-    fn list_resources(&self, _: &Principal) -> Vec<Resource> {
+    fn list_resources(&self, _: &RequestContext) -> Vec<Resource> {
         resources::list_resources()
     }
 

@@ -34,6 +34,9 @@ fn main() -> Result<()> {
         let offer = Arc::new(fixtures::Fixtures::new());
         let service = Service::new(offer, Arc::new(sessions), ServiceOptions::default());
         let server_state = ServerState {
+            oauth: None,
+            logins: None,
+            pages: None,
             service,
             authenticator: Arc::new(Authenticator::single(local_principal("conformance".parse()?))),
             auth: Auth::default(),

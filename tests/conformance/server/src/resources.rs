@@ -40,6 +40,7 @@ pub(crate) fn read_resource(uri: &str) -> Result<ResourceContents, Failure> {
         }
         (BINARY_URI, _) => Ok(ResourceContents {
             read_on: None,
+            meta: None,
             uri: uri.to_owned(),
             mime_type: "image/png".to_owned(),
             body: ResourceBody::Blob(PNG_BASE64.to_owned()),

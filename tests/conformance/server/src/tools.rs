@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vademecum_core::auth::Right;
 use vademecum_mcp::{
     CallToolResult, ContentBlock, Failure, LogLevel, RequestContext, ResourceContents,
-    ToolAudience, ToolEffect, ToolEntry, ToolSchemas, Toolset,
+    ToolAudience, ToolEffect, ToolEntry, ToolPresentation, ToolSchemas, Toolset,
 };
 
 use crate::{PNG_BASE64, WAV_BASE64, input_requests};
@@ -50,6 +50,7 @@ pub(crate) fn tool_entries() -> Vec<ToolEntry> {
         effect: ToolEffect::Reads,
         schemas: ToolSchemas { input, output: None },
         audience: ToolAudience::Everyone,
+        presentation: ToolPresentation::default(),
     };
     let plain = TOOLS_WITHOUT_ARGUMENTS
         .map(|name| entry(name, json!({ "type": "object", "properties": {} })));

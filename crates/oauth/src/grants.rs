@@ -1,0 +1,138 @@
+//! Grants and clients, as users and operators see them, and their revocation.
+
+use rusqlite::ToSql;
+use vademecum_core::auth::{AccountError, GrantToken, GrantTokenKind, KeyId, KeyRecord, UserId};
+use vademecum_kit::{
+    model::Timestamp,
+    store::{Durability, StoreError},
+};
+
+use super::{
+    AuthorizationServer, RedirectUri, ServerError, TokenForm, error::store_error,
+    server::read_deadline,
+};
+
+/// Grant of a user for a client.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    /// The grant as a key.
+    pub key: KeyRecord,
+    /// Host or application that received the code.
+    pub destination: String,
+}
+
+/// Registered client.
+#[derive(Clone, Debug)]
+pub struct RegisteredClient {
+    /// Identifier.
+    pub id: String,
+    /// Name that the client gave itself; may be empty.
+    pub name: String,
+    /// Time of registration.
+    pub created_at: Timestamp,
+    /// Time at which it got tokens last; `None` if it never did.
+    pub used_at: Option<Timestamp>,
+}
+
+impl Grant {
+    /// Returns the grant of a key; `None` for an API key.
+    fn of_key(key: KeyRecord) -> Option<Self> {
+        let address = key.redirect_uri.clone()?;
+        let parsed = address.parse::<RedirectUri>();
+        let destination = parsed.map_or(address, |it| it.destination());
+        Some(Self { key, destination })
+    }
+
+    /// Returns true if the grant is neither revoked nor expired.
+    pub fn is_valid(&self) -> bool {
+        self.key.revoked_at.is_none() && !self.key.has_expired(Timestamp::now())
+    }
+}
+
+impl AuthorizationServer {
+    /// Returns the grants of a user, or of all, oldest first.
+    pub fn list_grants(&self, user: Option<&UserId>) -> Result<Vec<Grant>, ServerError> {
+        let keys = self.accounts.list_keys()?.into_iter();
+        let of_user = keys.filter(|key| user.is_none_or(|user| key.user == *user));
+        Ok(of_user.filter_map(Grant::of_key).collect())
+    }
+
+    /// Returns the registered clients, oldest first.
+    pub fn list_clients(&self) -> Result<Vec<RegisteredClient>, ServerError> {
+        let found = self.store.read(read_deadline(), |reader| {
+            reader.query_all(include_str!("sql/clients.sql"), &[], |row| {
+                Ok(RegisteredClient {
+                    id: row.get("id")?,
+                    name: row.get("name")?,
+                    created_at: row.get("created_at")?,
+                    used_at: row.get("used_at")?,
+                })
+            })
+        });
+        found.map_err(store_error("list the clients"))
+    }
+
+    /// Revokes a grant with immediate effect. The user must agree again before the client gets
+    /// another one. Fails with [`AccountError::UnknownGrant`] unless `user`, if named, has it.
+    pub fn revoke_grant(&self, key: &KeyId, user: Option<&UserId>) -> Result<Grant, ServerError> {
+        let found = self.list_grants(user)?.into_iter().find(|grant| grant.key.id == *key);
+        let found = found.ok_or_else(|| AccountError::UnknownGrant(key.to_string()))?;
+        let (client, now) = (found.key.client_id.clone(), Timestamp::now());
+        let revoked = self.store.write(Durability::Full, |writer| {
+            let grant: &[(&str, &dyn ToSql)] = &[(":key", &key.as_str()), (":now", &now)];
+            writer.execute(include_str!("sql/revoke_grant.sql"), grant)?;
+            let consent: &[(&str, &dyn ToSql)] =
+                &[(":client_id", &client), (":user", &found.key.user.as_str())];
+            writer.execute(include_str!("sql/delete_consent.sql"), consent)?;
+            Ok::<_, StoreError>(())
+        });
+        revoked.map_err(store_error("revoke a grant"))?;
+        Ok(found)
+    }
+
+    /// Revokes all grants of a client, forgets that users agreed to it, and removes its
+    /// registration. Fails with [`AccountError::UnknownGrant`] if there is no such client.
+    pub fn revoke_client(&self, id: &str) -> Result<usize, ServerError> {
+        let now = Timestamp::now();
+        let changed = self.store.write(Durability::Full, |writer| {
+            let client: &[(&str, &dyn ToSql)] = &[(":id", &id)];
+            let known = writer.execute(include_str!("sql/delete_client.sql"), client)?;
+            writer.execute(include_str!("sql/delete_client_codes.sql"), client)?;
+            writer.execute(include_str!("sql/delete_client_consents.sql"), client)?;
+            let grants: &[(&str, &dyn ToSql)] = &[(":id", &id), (":now", &now)];
+            let revoked = writer.execute(include_str!("sql/revoke_client.sql"), grants)?;
+            Ok::<_, StoreError>((known, revoked))
+        });
+        match changed.map_err(store_error("revoke a client"))? {
+            (0, 0) => Err(AccountError::UnknownGrant(id.to_owned()).into()),
+            (_, revoked) => Ok(revoked),
+        }
+    }
+
+    /// Revokes the token of a request (RFC 7009): with a refresh token the whole grant. Returns the
+    /// grant that ended. An unknown token, or one of another client, changes nothing.
+    pub fn revoke_token(&self, form: &TokenForm) -> Result<Option<KeyId>, ServerError> {
+        let token = form.get("token").and_then(|text| GrantToken::parse(&text.into()));
+        let Some(token) = token else { return Ok(None) };
+        let (digest, now) = (token.digest(), Timestamp::now());
+        let client_id = form.get("client_id");
+        let revoked = self.store.write(Durability::Full, |writer| {
+            let this: &[(&str, &dyn ToSql)] = &[(":digest", &digest)];
+            let owner: Option<String> = writer.with_reader(|reader| {
+                let sql = include_str!("sql/token_client.sql");
+                reader.query_first(sql, this, |row| row.get("client_id"))
+            })?;
+            if owner.is_none() || client_id.is_some_and(|id| owner.as_deref() != Some(id)) {
+                return Ok(None);
+            }
+            if token.kind() == GrantTokenKind::Access {
+                writer.execute(include_str!("sql/delete_token.sql"), this)?;
+                return Ok(None);
+            }
+            let grant: &[(&str, &dyn ToSql)] = &[(":key", &token.key().as_str()), (":now", &now)];
+            writer.execute(include_str!("sql/revoke_grant.sql"), grant)?;
+            Ok::<_, StoreError>(Some(token.key().clone()))
+        });
+        revoked.map_err(store_error("revoke a token"))
+    }
+}

@@ -1,0 +1,36 @@
+//! The authorization server (OAuth 2.1): it logs users in, asks them for consent, and gives clients
+//! the tokens of a grant. It knows neither HTTP nor HTML; the transport passes requests to it and
+//! renders its answers (`docs/adr/0036-authorization-server.md`).
+//!
+//! Start reading at [`AuthorizationServer`]. One login of a client takes this path:
+//! [`AuthorizationRequest`] checks what the client asks for, [`AuthorizationServer::log_in`] finds
+//! the user, [`AuthorizationServer::approve`] makes a code of the user's answer, and
+//! [`AuthorizationServer::exchange`] makes tokens of the code.
+
+mod authorization;
+mod client;
+mod consent;
+mod error;
+mod exchange;
+mod grants;
+mod login;
+mod metadata_document;
+mod oidc;
+mod password;
+mod public_address;
+mod redirect_uri;
+mod registration;
+mod secret;
+mod server;
+
+pub use authorization::{AuthorizationError, AuthorizationQuery, AuthorizationRequest};
+pub use client::{Client, ClientKind};
+pub use consent::{ConsentAnswer, ConsentForm};
+pub use error::{OAuthError, ServerError};
+pub use exchange::{ExchangeError, IssuedTokens, TokenForm};
+pub use grants::{Grant, RegisteredClient};
+pub use login::{LoginError, LoginSession, check_password};
+pub use oidc::{OidcLogin, OidcRedirect};
+pub use redirect_uri::RedirectUri;
+pub use registration::RegistrationError;
+pub use server::{AuthorizationServer, Endpoint};

@@ -1,0 +1,365 @@
+//! Logins of users: by password, by one-time code, and the sessions of browsers.
+
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    time::{Duration, Instant},
+};
+
+use rusqlite::ToSql;
+use secrecy::{ExposeSecret as _, SecretString};
+use vademecum_core::auth::{AccountError, Right, Rights, UserId};
+use vademecum_kit::{
+    model::Timestamp,
+    store::{Durability, StoreError, Writer},
+};
+
+use super::{
+    AuthorizationServer, ServerError,
+    error::store_error,
+    password::hash_password,
+    secret::{Secret, hash_texts},
+    server::read_deadline,
+};
+
+/// Time after which a browser must log in again.
+const SESSION_LIFETIME: Duration = Duration::from_hours(12);
+/// Time for which a one-time code is valid.
+const CODE_LIFETIME: Duration = Duration::from_mins(10);
+/// Minimum length of a password, in characters.
+const MIN_PASSWORD_LENGTH: usize = 8;
+
+/// Browser in which a user is logged in.
+#[derive(Clone, Debug)]
+pub struct LoginSession {
+    /// The user.
+    pub user: UserId,
+    /// Rights that the user may give to a client.
+    pub grantable: Rights,
+    cookie: Secret,
+}
+
+/// Refused login. The messages are for the user.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoginError {
+    /// Name or password is wrong, or the user has no password.
+    #[error("The name or the password is wrong.")]
+    Wrong,
+    /// The code is unknown, used or expired.
+    #[error(
+        "This code is not valid: it was used, or it is older than 10 minutes. Create a new one."
+    )]
+    WrongCode,
+    /// The user is suspended.
+    #[error("This user is suspended. Ask the operator of the server.")]
+    Suspended,
+    /// The outside provider names a user who has no account here.
+    #[error("This user has no account on this server. Ask its operator.")]
+    NoAccount,
+    /// The address has too many failed attempts.
+    #[error("Too many failed attempts. Wait {} seconds.", .wait.as_secs() + 1)]
+    TooManyAttempts {
+        /// Remaining waiting time.
+        wait: Duration,
+    },
+    /// Too many logins at once.
+    #[error("Too many people log in at the moment. Try again.")]
+    Busy,
+}
+
+impl LoginError {
+    /// Returns the machine-readable reason in the audit log.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Wrong | Self::WrongCode => "invalid",
+            Self::Suspended => "suspended",
+            Self::NoAccount => "no_user",
+            Self::TooManyAttempts { .. } => "too_many_attempts",
+            Self::Busy => "unavailable",
+        }
+    }
+}
+
+impl LoginSession {
+    /// Returns the value of the cookie.
+    pub fn cookie(&self) -> &str {
+        self.cookie.expose()
+    }
+
+    /// Returns the token that the forms of this session carry. A page of another origin does not
+    /// know it, because it cannot read the cookie.
+    pub fn csrf_token(&self) -> String {
+        csrf_token(self.cookie.expose())
+    }
+}
+
+/// Returns the token that the forms of a browser with this cookie carry.
+fn csrf_token(cookie: &str) -> String {
+    hash_texts(&["csrf", cookie])
+}
+
+/// Stored properties of a user who logs in.
+struct LoginUser {
+    password: Option<String>,
+    grantable: Rights,
+    is_suspended: bool,
+}
+
+impl AuthorizationServer {
+    /// Returns a new cookie for a browser that is not logged in, and the token for its forms.
+    pub fn new_browser(&self) -> Result<(String, String), ServerError> {
+        let cookie = Secret::generate()?.expose().to_owned();
+        let token = csrf_token(&cookie);
+        Ok((cookie, token))
+    }
+
+    /// Returns the token for the forms of the browser with this cookie.
+    pub fn form_token(&self, cookie: &str) -> String {
+        csrf_token(cookie)
+    }
+
+    /// Returns true if a form came from a page that the browser with this cookie was shown.
+    pub fn is_own_form(&self, cookie: &str, token: &str) -> bool {
+        use subtle::ConstantTimeEq as _;
+        csrf_token(cookie).as_bytes().ct_eq(token.as_bytes()).into()
+    }
+
+    /// Logs a user in by name and password. An unknown user is refused as a wrong password is, after
+    /// the same work. An address with too many failures must wait; its attempts are not checked.
+    pub fn log_in(
+        &self,
+        name: &str,
+        password: &SecretString,
+        address: Option<IpAddr>,
+    ) -> Result<Result<LoginSession, LoginError>, ServerError> {
+        if let Some(refusal) = self.find_wait(address) {
+            return Ok(Err(refusal));
+        }
+        let user: Option<UserId> = name.trim().parse().ok();
+        let user = user.filter(|_| self.has_passwords());
+        let found = user.as_ref().map(|user| self.find_login_user(user)).transpose()?.flatten();
+        let hash = found.as_ref().and_then(|found| found.password.as_deref());
+        let Ok(is_right) = self.passwords.verify(password, hash) else {
+            return Ok(Err(LoginError::Busy));
+        };
+        match (user, found) {
+            (Some(user), Some(found)) if is_right => self.open_session(&user, &found, address),
+            _ => Ok(Err(self.fail(address, LoginError::Wrong))),
+        }
+    }
+
+    /// Logs a browser in by a one-time code, which is then used up.
+    pub fn redeem_code(
+        &self,
+        typed: &str,
+        address: Option<IpAddr>,
+    ) -> Result<Result<LoginSession, LoginError>, ServerError> {
+        if let Some(refusal) = self.find_wait(address) {
+            return Ok(Err(refusal));
+        }
+        let Some(code) = Secret::of_code(typed) else {
+            return Ok(Err(self.fail(address, LoginError::WrongCode)));
+        };
+        let (digest, now) = (code.digest(), Timestamp::now());
+        let user = self.store.write(Durability::Full, |writer| {
+            let parameters: &[(&str, &dyn ToSql)] = &[(":digest", &digest), (":now", &now)];
+            let user: Option<String> = writer.with_reader(|reader| {
+                let sql = include_str!("sql/login_code.sql");
+                reader.query_first(sql, parameters, |row| row.get("user"))
+            })?;
+            writer.execute(include_str!("sql/delete_login_codes.sql"), parameters)?;
+            Ok::<_, StoreError>(user)
+        });
+        let user = user.map_err(store_error("redeem a login code"))?;
+        let user: Option<UserId> = user.and_then(|name| name.parse().ok());
+        match user {
+            Some(user) => self.log_in_as(&user, address),
+            None => Ok(Err(self.fail(address, LoginError::WrongCode))),
+        }
+    }
+
+    /// Logs in a user whose identity was proved elsewhere.
+    pub fn log_in_as(
+        &self,
+        user: &UserId,
+        address: Option<IpAddr>,
+    ) -> Result<Result<LoginSession, LoginError>, ServerError> {
+        match self.find_login_user(user)? {
+            Some(found) => self.open_session(user, &found, address),
+            None => Ok(Err(LoginError::NoAccount)),
+        }
+    }
+
+    /// Adds an account for a user whom the outside provider proved, unless there is one.
+    pub fn add_provider_user(&self, user: &UserId) -> Result<(), ServerError> {
+        match self.accounts.add_user(user) {
+            Ok(()) | Err(AccountError::UserExists(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns the session of a cookie, if a user is logged in.
+    pub fn find_session(&self, cookie: &str) -> Result<Option<LoginSession>, ServerError> {
+        let cookie = Secret::of_text(cookie);
+        let (digest, now) = (cookie.digest(), Timestamp::now());
+        let found = self.store.read(read_deadline(), |reader| {
+            let parameters: &[(&str, &dyn ToSql)] = &[(":digest", &digest), (":now", &now)];
+            reader.query_first(include_str!("sql/session.sql"), parameters, |row| {
+                Ok((row.get::<_, String>("user")?, row.get::<_, String>("grantable")?))
+            })
+        });
+        let found = found.map_err(store_error("look up a login"))?;
+        Ok(found.and_then(|(user, grantable)| {
+            let user: UserId = user.parse().ok()?;
+            let is_served = self.single_user.as_ref().is_none_or(|single| *single == user);
+            let grantable = self.grantable(&grantable);
+            is_served.then_some(LoginSession { user, grantable, cookie })
+        }))
+    }
+
+    /// Ends the session of a cookie.
+    pub fn log_out(&self, cookie: &str) -> Result<(), ServerError> {
+        let digest = Secret::of_text(cookie).digest();
+        let ended = self.store.write(Durability::Full, |writer| {
+            writer.execute(include_str!("sql/delete_session.sql"), &[(":digest", &digest)])
+        });
+        ended.map(drop).map_err(store_error("log out"))
+    }
+
+    /// Creates a one-time code that logs a browser in as `user`. The user of a server for one user
+    /// gets an account first, if there is none. Fails with [`AccountError::UnknownUser`] for others.
+    pub fn create_login_code(&self, user: &UserId) -> Result<String, ServerError> {
+        if self.find_login_user(user)?.is_none() {
+            if self.single_user.as_ref() != Some(user) {
+                return Err(AccountError::UnknownUser(user.clone()).into());
+            }
+            self.accounts.add_user(user)?;
+        }
+        let code = Secret::generate_code()?;
+        let expires_at = Timestamp::now().plus(CODE_LIFETIME);
+        let added = self.store.write(Durability::Full, |writer| {
+            writer.execute(
+                include_str!("sql/add_login_code.sql"),
+                &[
+                    (":digest", &code.digest()),
+                    (":user", &user.as_str()),
+                    (":expires_at", &expires_at),
+                ],
+            )
+        });
+        added.map_err(store_error("create a login code"))?;
+        Ok(code.expose().to_owned())
+    }
+
+    /// Sets the password of a user, or removes it, and ends the user's logins in browsers. Fails
+    /// with [`AccountError::UnknownUser`] if there is no such user.
+    pub fn set_password(
+        &self,
+        user: &UserId,
+        password: Option<&SecretString>,
+    ) -> Result<(), ServerError> {
+        let hash = password.map(hash_password).transpose().map_err(ServerError::Hash)?;
+        self.change_user(user, |writer| {
+            let named: &[(&str, &dyn ToSql)] = &[(":user", &user.as_str())];
+            writer.execute(include_str!("sql/delete_sessions.sql"), named)?;
+            let parameters: &[(&str, &dyn ToSql)] =
+                &[(":user", &user.as_str()), (":password", &hash)];
+            writer.execute(include_str!("sql/set_password.sql"), parameters)
+        })
+    }
+
+    /// Sets the strongest right that a user may give to clients. Grants that exist keep theirs.
+    /// Fails with [`AccountError::UnknownUser`] if there is no such user.
+    pub fn set_grantable(&self, user: &UserId, right: Right) -> Result<(), ServerError> {
+        self.change_user(user, |writer| {
+            let parameters: &[(&str, &dyn ToSql)] =
+                &[(":user", &user.as_str()), (":right", &right.as_str())];
+            writer.execute(include_str!("sql/set_grantable.sql"), parameters)
+        })
+    }
+
+    fn change_user(
+        &self,
+        user: &UserId,
+        change: impl FnOnce(&Writer<'_>) -> Result<usize, StoreError>,
+    ) -> Result<(), ServerError> {
+        match self.store.write(Durability::Full, change).map_err(store_error("change a user"))? {
+            0 => Err(AccountError::UnknownUser(user.clone()).into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn find_login_user(&self, user: &UserId) -> Result<Option<LoginUser>, ServerError> {
+        let found = self.store.read(read_deadline(), |reader| {
+            let parameters: &[(&str, &dyn ToSql)] = &[(":user", &user.as_str())];
+            reader.query_first(include_str!("sql/login_user.sql"), parameters, |row| {
+                let grantable: String = row.get("grantable")?;
+                Ok(LoginUser {
+                    password: row.get("password")?,
+                    grantable: self.grantable(&grantable),
+                    is_suspended: row.get::<_, Option<Timestamp>>("suspended_at")?.is_some(),
+                })
+            })
+        });
+        found.map_err(store_error("look up a user"))
+    }
+
+    /// Returns the rights that a user may give. The only user of a server may give all.
+    fn grantable(&self, stored: &str) -> Rights {
+        match self.single_user {
+            Some(_) => Rights::ALL,
+            None => Rights::from_scopes([stored]),
+        }
+    }
+
+    fn open_session(
+        &self,
+        user: &UserId,
+        found: &LoginUser,
+        address: Option<IpAddr>,
+    ) -> Result<Result<LoginSession, LoginError>, ServerError> {
+        if found.is_suspended {
+            return Ok(Err(LoginError::Suspended));
+        }
+        self.throttle.clear_failures(throttled_address(address));
+        let cookie = Secret::generate()?;
+        let now = Timestamp::now();
+        let opened = self.store.write(Durability::Full, |writer| {
+            writer.execute(include_str!("sql/delete_expired_sessions.sql"), &[(":now", &now)])?;
+            writer.execute(
+                include_str!("sql/add_session.sql"),
+                &[
+                    (":digest", &cookie.digest()),
+                    (":user", &user.as_str()),
+                    (":expires_at", &now.plus(SESSION_LIFETIME)),
+                ],
+            )
+        });
+        opened.map_err(store_error("log in"))?;
+        Ok(Ok(LoginSession { user: user.clone(), grantable: found.grantable, cookie }))
+    }
+
+    /// Returns the refusal of an address with too many failures, which must wait.
+    pub fn find_wait(&self, address: Option<IpAddr>) -> Option<LoginError> {
+        let wait = self.throttle.remaining_wait(throttled_address(address), Instant::now())?;
+        Some(LoginError::TooManyAttempts { wait })
+    }
+
+    /// Records a failed login, and returns its reason.
+    pub fn fail(&self, address: Option<IpAddr>, refusal: LoginError) -> LoginError {
+        self.throttle.record_failure(throttled_address(address), Instant::now());
+        refusal
+    }
+}
+
+/// Returns the address whose failures are counted. Callers without one, on a Unix socket, count as one.
+fn throttled_address(address: Option<IpAddr>) -> IpAddr {
+    address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
+}
+
+/// Fails with a reason if a password is too short to be one.
+pub fn check_password(password: &SecretString) -> Result<(), String> {
+    if password.expose_secret().chars().count() < MIN_PASSWORD_LENGTH {
+        return Err(format!("a password has at least {MIN_PASSWORD_LENGTH} characters"));
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! The authorization server and its metadata.
+
+use std::{io, path::Path, sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use vademecum_core::{
+    auth::{Accounts, LoginThrottle, Right, ServerKey, UserId},
+    config::{Auth, AuthMode, PublicUrl},
+};
+use vademecum_kit::{
+    model::Deadline,
+    store::{Database, Store},
+};
+
+use super::{
+    OidcLogin, metadata_document::MetadataDocuments, password::PasswordHasher,
+    registration::RegistrationCounts,
+};
+
+/// Maximum duration of one read of the account database.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Address at which a browser or a client finds a part of the server, below its public address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// Asks the user for consent.
+    Authorize,
+    /// Issues tokens.
+    Token,
+    /// Registers clients.
+    Register,
+    /// Revokes tokens.
+    Revoke,
+    /// Logs a user in.
+    Login,
+    /// Logs a browser in with a one-time code.
+    LoginCode,
+    /// Sends the browser to the outside provider.
+    Provider,
+    /// Takes the answer of the outside provider.
+    ProviderCallback,
+    /// Lists the grants of the user.
+    Account,
+    /// Revokes a grant of the user.
+    RevokeGrant,
+    /// Logs the browser out.
+    Logout,
+}
+
+impl Endpoint {
+    /// Returns the path.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Authorize => "/oauth/authorize",
+            Self::Token => "/oauth/token",
+            Self::Register => "/oauth/register",
+            Self::Revoke => "/oauth/revoke",
+            Self::Login => "/login",
+            Self::LoginCode => "/login/code",
+            Self::Provider => "/login/provider",
+            Self::ProviderCallback => "/login/callback",
+            Self::Account => "/account",
+            Self::RevokeGrant => "/account/revoke",
+            Self::Logout => "/account/logout",
+        }
+    }
+}
+
+/// Authorization server. Its methods read and write the account database and block, unless they are
+/// asynchronous.
+#[derive(Debug)]
+pub struct AuthorizationServer {
+    pub(crate) store: Store,
+    pub(crate) accounts: Accounts,
+    pub(crate) public_url: PublicUrl,
+    /// Address of the MCP endpoint, for which tokens are issued.
+    pub(crate) resource: String,
+    /// The user of a server for one user, who logs in without a password.
+    pub(crate) single_user: Option<UserId>,
+    pub(crate) throttle: LoginThrottle,
+    pub(crate) passwords: PasswordHasher,
+    pub(crate) documents: MetadataDocuments,
+    pub(crate) registrations: RegistrationCounts,
+    oidc: Option<Arc<OidcLogin>>,
+}
+
+impl AuthorizationServer {
+    /// Creates the server of a data folder; `user` is the user of a server for one user. No database
+    /// is opened. Fails if the secret of the server, or that of the outside provider, cannot be read.
+    pub fn open(
+        settings: &Auth,
+        public_url: &PublicUrl,
+        folder: &Path,
+        user: &UserId,
+    ) -> io::Result<Self> {
+        let oidc = match &settings.oidc {
+            Some(oidc) => {
+                Some(Arc::new(OidcLogin::open(oidc, public_url, ServerKey::open(folder)?)?))
+            }
+            None => None,
+        };
+        Ok(Self {
+            store: Store::new(Database::Server, folder),
+            accounts: Accounts::new(folder),
+            public_url: public_url.clone(),
+            resource: public_url.join("/mcp"),
+            single_user: match settings.mode {
+                AuthMode::Single => Some(user.clone()),
+                AuthMode::Multi => None,
+            },
+            throttle: LoginThrottle::new(settings.free_attempts),
+            passwords: PasswordHasher::default(),
+            documents: MetadataDocuments::new(settings.client_documents),
+            registrations: RegistrationCounts::default(),
+            oidc,
+        })
+    }
+
+    /// Returns the address of the server, which is also the issuer of its tokens.
+    pub fn public_url(&self) -> &PublicUrl {
+        &self.public_url
+    }
+
+    /// Returns true if users have passwords; the user of a server for one user has none.
+    pub fn has_passwords(&self) -> bool {
+        self.single_user.is_none()
+    }
+
+    /// Returns the login through the outside provider, if there is one.
+    pub fn oidc(&self) -> Option<&Arc<OidcLogin>> {
+        self.oidc.as_ref()
+    }
+
+    /// Returns the metadata of the server (RFC 8414).
+    pub fn metadata(&self) -> Value {
+        let address = |endpoint: Endpoint| self.public_url.join(endpoint.path());
+        json!({
+            "issuer": self.public_url.as_str(),
+            "authorization_endpoint": address(Endpoint::Authorize),
+            "token_endpoint": address(Endpoint::Token),
+            "registration_endpoint": address(Endpoint::Register),
+            "revocation_endpoint": address(Endpoint::Revoke),
+            "scopes_supported": Right::ALL.map(Right::as_str),
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "token_endpoint_auth_methods_supported": ["none"],
+            "revocation_endpoint_auth_methods_supported": ["none"],
+            "code_challenge_methods_supported": ["S256"],
+            "authorization_response_iss_parameter_supported": true,
+            "client_id_metadata_document_supported": self.documents.are_fetched(),
+        })
+    }
+}
+
+/// Returns the deadline of a read that begins now.
+pub(crate) fn read_deadline() -> Deadline {
+    Deadline::after(READ_TIMEOUT)
+}

@@ -1,0 +1,3 @@
+-- Deletes the codes of the client :id.
+DELETE FROM oauth_codes
+WHERE client_id = :id;

@@ -1,0 +1,3 @@
+-- Deletes the login :digest.
+DELETE FROM login_sessions
+WHERE digest = :digest;

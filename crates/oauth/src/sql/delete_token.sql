@@ -1,0 +1,3 @@
+-- Deletes the token :digest.
+DELETE FROM oauth_tokens
+WHERE digest = :digest;

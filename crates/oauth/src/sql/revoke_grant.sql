@@ -1,0 +1,4 @@
+-- Revokes a grant. One that is already revoked keeps its revocation time.
+UPDATE api_keys
+SET revoked_at = coalesce(revoked_at, :now)
+WHERE id = :key AND client_id IS NOT NULL;

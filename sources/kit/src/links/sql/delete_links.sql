@@ -1,0 +1,2 @@
+-- Removes the links of an item.
+DELETE FROM links WHERE source = :source AND item = :item;

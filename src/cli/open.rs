@@ -1,0 +1,82 @@
+//! `vademecum open`.
+
+use std::{process::ExitCode, time::Duration};
+
+use anyhow::{Result, bail};
+
+use super::{
+    common::CommonOptions,
+    login::{create_login_link, local_address},
+    output::{print_error, print_line},
+    serve::serve_http,
+};
+use crate::app::App;
+use vademecum_core::config::PublicUrl;
+
+/// Maximum time to find out whether a server runs.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Open the library in the browser
+#[derive(Debug, Default, clap::Args)]
+#[command(after_help = "\
+Examples:
+  vademecum open
+  vademecum open --print
+  vademecum open --user ada --config vademecum.toml
+
+The link logs the browser in, once and within 10 minutes. If no server runs at the
+address of the settings, this command serves until Ctrl-C.")]
+pub(super) struct Open {
+    /// Print the link instead of opening a browser
+    #[arg(long)]
+    print: bool,
+}
+
+impl Open {
+    pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let settings = common.load_settings()?;
+        if !settings.server.pages {
+            bail!("there are no pages: server.pages is off in the settings");
+        }
+        let local = local_address(&settings)?;
+        if is_served(&local).await {
+            let address = settings.server.public_url.clone().unwrap_or(local);
+            let app = App::new(settings)?;
+            self.show(&app, &address)?;
+        } else {
+            serve_http(settings, |app, address| {
+                if let Err(error) = self.show(app, address) {
+                    print_error(&format!("error: {error:#}"));
+                }
+            })
+            .await?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Opens a browser with a link that logs it in, or prints the link if there is no browser.
+    fn show(&self, app: &App, address: &PublicUrl) -> Result<()> {
+        let link = create_login_link(app, address)?;
+        if !self.print {
+            match open::that_detached(&link) {
+                Ok(()) => {
+                    print_error(&format!("opened {address}/ in the browser; if not, open this:"));
+                }
+                Err(error) => print_error(&format!("no browser was opened ({error}); open this:")),
+            }
+        }
+        print_line(&link);
+        Ok(())
+    }
+}
+
+/// Returns true if a server answers at an address.
+async fn is_served(address: &PublicUrl) -> bool {
+    let url = address.join("/health/live");
+    let asked = tokio::task::spawn_blocking(move || {
+        let agent = ureq::Agent::config_builder().timeout_global(Some(PROBE_TIMEOUT)).build();
+        let mut answer = ureq::Agent::from(agent).get(&url).call().ok()?;
+        answer.body_mut().read_to_string().ok()
+    });
+    asked.await.is_ok_and(|answer| answer.as_deref() == Some("live"))
+}

@@ -1,0 +1,54 @@
+//! The pages of the server, for people. They are templates that the compiler checks, work without
+//! JavaScript, and load nothing but one style sheet and one script of this server.
+//!
+//! Start reading at [`Page`]: every page is one, and [`StyleSheet`] is its look. A page is a function
+//! from values to text; it reads no store and knows no socket. [`views`] has the values.
+
+mod account;
+mod activity;
+mod clip;
+mod collections;
+mod connect;
+mod consent;
+mod fields;
+mod health;
+mod home;
+mod imports;
+mod item;
+mod layout;
+mod link_picture;
+mod login;
+mod map;
+mod map_colours;
+mod map_labels;
+mod map_picture;
+mod markdown;
+mod message;
+mod parts;
+mod script;
+mod search;
+mod style_sheet;
+mod timeline;
+pub(crate) mod views;
+
+pub(crate) use account::{REVOKE_KEY_PATH, account_page};
+pub(crate) use activity::{Activity, ENTRIES_PER_PAGE, activity_page};
+pub(crate) use clip::{CLIP_PATH, SAVE_CLIP_PATH, clip_page};
+pub(crate) use collections::{CollectionSummary, collections_page};
+pub(crate) use connect::{ConnectPage, connect_page};
+pub(crate) use consent::{SOURCES, consent_page};
+pub(crate) use fields::FormContext;
+pub(crate) use health::{Health, health_page};
+pub(crate) use home::home_page;
+pub(crate) use imports::{FILES_PER_PAGE, ImportedFile, Imports, UPLOAD_PATH, imports_page};
+pub(crate) use item::{ItemPage, item_page};
+pub(crate) use layout::{Frame, Page, Section};
+pub(crate) use login::{LoginPage, login_code_page, login_page};
+pub(crate) use map::map_content;
+pub(crate) use message::message_page;
+pub(crate) use parts::problem_content;
+pub(crate) use script::Script;
+pub(crate) use search::{RESULTS_PER_PAGE, SearchTerms, search_page};
+pub(crate) use style_sheet::StyleSheet;
+use style_sheet::asset_path;
+pub(crate) use timeline::{ITEMS_PER_PAGE, MonthCounts, TimelineTerms, timeline_page};

@@ -1,0 +1,67 @@
+// What pages do beyond links and forms: search as you type, keys, and the form of a one-time link.
+"use strict";
+
+// Pages of this server are the only texts that become documents.
+const policy = window.trustedTypes
+  ? window.trustedTypes.createPolicy("vademecum", { createHTML: (text) => text })
+  : { createHTML: (text) => text };
+
+const field = document.querySelector("input[type=search]");
+
+// A one-time link logs in without a further click. Programs that look at links run no scripts.
+const code = document.querySelector("form[data-submit]");
+if (code) code.requestSubmit();
+
+// On the page of results, the results follow the query while it is typed.
+if (field && document.querySelector("#results")) {
+  let timer = 0;
+  let request = null;
+  const show = async () => {
+    const address = new URL(location.href);
+    if (address.searchParams.get("q") === field.value || !field.value.trim()) return;
+    address.searchParams.set("q", field.value);
+    address.searchParams.delete("offset");
+    if (request) request.abort();
+    request = new AbortController();
+    try {
+      const answer = await fetch(address, { signal: request.signal, redirect: "error" });
+      if (!answer.ok) return;
+      const text = policy.createHTML(await answer.text());
+      const page = new DOMParser().parseFromString(text, "text/html");
+      const found = page.querySelector("#results");
+      if (!found) return;
+      document.querySelector("#results").replaceWith(found);
+      document.title = page.title;
+      for (const hidden of document.querySelectorAll("form.filters input[name=q]")) {
+        hidden.value = field.value;
+      }
+      history.replaceState(null, "", address);
+    } catch (error) {
+      if (error.name !== "AbortError") location.assign(address);
+    }
+  };
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(show, 200);
+  });
+}
+
+// Keys: / goes to the search field, j and k to the next and previous result.
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.matches("input, textarea, select, [contenteditable]");
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "/" && field) {
+    event.preventDefault();
+    field.focus();
+    field.select();
+  } else if (event.key === "j" || event.key === "k") {
+    const links = [...document.querySelectorAll(".entry > h2 > a, .entry > h3 > a")];
+    const at = links.indexOf(document.activeElement) + (event.key === "j" ? 1 : -1);
+    const next = links[Math.max(at, 0)];
+    if (next) next.focus();
+  }
+});
+
+// The page of a permalink begins at the marked passage.
+const passage = document.querySelector("#passage");
+if (passage && !location.hash) passage.scrollIntoView({ block: "center" });

@@ -1,0 +1,56 @@
+//! Selection of the files of an import that have to be read.
+
+use std::{collections::HashMap, io::ErrorKind, path::PathBuf};
+
+use vademecum_import::{FileEntry, FileStamp, LedgerEntry};
+
+use super::{pipeline::ImportOptions, summary::ImportSummary};
+
+/// The files of an import.
+#[derive(Default)]
+pub(super) struct SelectedFiles {
+    /// The files to read, with their sizes in bytes.
+    pub(super) changed: Vec<(FileEntry, u64)>,
+    /// The entries of the files to read.
+    pub(super) previous: HashMap<PathBuf, LedgerEntry>,
+    /// The entries of files whose content was found to be the same.
+    pub(super) confirmed: Vec<LedgerEntry>,
+}
+
+/// Selects the files to read. Those that have not changed are counted only.
+pub(super) fn select_changed(
+    files: Vec<FileEntry>,
+    known: &mut HashMap<PathBuf, LedgerEntry>,
+    options: &ImportOptions,
+    summary: &mut ImportSummary,
+) -> SelectedFiles {
+    let mut selected = SelectedFiles::default();
+    for found in files {
+        let state = match FileStamp::from_path(&found.path) {
+            Ok(state) => state,
+            // It was renamed or deleted after it was listed; the next import finds out which.
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                known.remove(&found.path);
+                continue;
+            }
+            Err(_) => FileStamp::default(),
+        };
+        match known.remove(&found.path) {
+            Some(entry) if entry.is_up_to_date(state, options.limits) => {
+                summary.count_unchanged(&entry);
+                continue;
+            }
+            Some(entry) => {
+                if let Some(entry) = entry.confirm_content(&found, state, options.limits) {
+                    summary.count_unchanged(&entry);
+                    selected.confirmed.push(entry);
+                    continue;
+                }
+                selected.previous.insert(found.path.clone(), entry);
+            }
+            None => {}
+        }
+        selected.changed.push((found, state.size));
+    }
+    selected
+}

@@ -1,0 +1,143 @@
+//! Endpoints for clients: tokens, revocation and registration.
+
+use std::sync::Arc;
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{StatusCode, header},
+    web,
+};
+use serde_json::json;
+use vademecum_core::audit::AuditOutcome;
+use vademecum_oauth::{RedirectUri, RegistrationError, TokenForm};
+
+use super::{
+    super::{ServerState, http::read_body},
+    authorize::not_served,
+    browser::{AuditEvent, Browser},
+    reply::{json_builder, oauth_error, run_blocking},
+};
+
+/// Maximum size of a registration, in bytes.
+const MAX_REGISTRATION_BYTES: usize = 16 << 10;
+
+/// Issues tokens.
+pub(super) async fn issue_token(
+    request: HttpRequest,
+    body: web::Payload,
+    server_state: web::Data<ServerState>,
+) -> HttpResponse {
+    let Some(browser) = Browser::of_authorization(&request) else { return not_served() };
+    let body = match read_body(&request, body, &server_state).await {
+        Ok(body) => body,
+        Err(refused) => return refused,
+    };
+    let form = match TokenForm::parse(&body) {
+        Ok(form) => form,
+        Err(error) => return oauth_error(StatusCode::BAD_REQUEST, &error),
+    };
+    let is_new = form.is_code_exchange();
+    let oauth = Arc::clone(&browser.oauth);
+    match run_blocking(move || oauth.exchange(&form)).await {
+        Ok(Ok(issued)) => {
+            if is_new {
+                browser.record(AuditEvent {
+                    user: Some(&issued.user),
+                    key: Some(issued.access.key()),
+                    client: &issued.client_name,
+                    ..AuditEvent::new("oauth.grant", AuditOutcome::Ok)
+                });
+            }
+            json_builder(StatusCode::OK).json(json!({
+                "access_token": issued.access.expose(),
+                "token_type": "Bearer",
+                "expires_in": issued.lifetime.as_secs(),
+                "refresh_token": issued.refresh.expose(),
+                "scope": issued.rights.to_string(),
+            }))
+        }
+        Ok(Err(refused)) => {
+            if let Some(key) = &refused.revoked {
+                let event = AuditEvent::new("oauth.reuse", AuditOutcome::Denied);
+                browser.record(AuditEvent { key: Some(key), reason: Some("reused"), ..event });
+            }
+            let status = match refused.error.code {
+                "invalid_client" => StatusCode::UNAUTHORIZED,
+                _ => StatusCode::BAD_REQUEST,
+            };
+            oauth_error(status, &refused.error)
+        }
+        Err(failure) => failure.json(),
+    }
+}
+
+/// Revokes a token. An unknown token is no error (RFC 7009, section 2.2).
+pub(super) async fn revoke_token(
+    request: HttpRequest,
+    body: web::Payload,
+    server_state: web::Data<ServerState>,
+) -> HttpResponse {
+    let Some(browser) = Browser::of_authorization(&request) else { return not_served() };
+    let body = match read_body(&request, body, &server_state).await {
+        Ok(body) => body,
+        Err(refused) => return refused,
+    };
+    let form = match TokenForm::parse(&body) {
+        Ok(form) => form,
+        Err(error) => return oauth_error(StatusCode::BAD_REQUEST, &error),
+    };
+    let oauth = Arc::clone(&browser.oauth);
+    match run_blocking(move || oauth.revoke_token(&form)).await {
+        Ok(revoked) => {
+            if let Some(key) = &revoked {
+                let event = AuditEvent::new("oauth.revoke", AuditOutcome::Ok);
+                browser.record(AuditEvent { key: Some(key), ..event });
+            }
+            json_builder(StatusCode::OK).finish()
+        }
+        Err(failure) => failure.json(),
+    }
+}
+
+/// Registers a client.
+pub(super) async fn register_client(
+    request: HttpRequest,
+    body: web::Payload,
+    server_state: web::Data<ServerState>,
+) -> HttpResponse {
+    let Some(browser) = Browser::of_authorization(&request) else { return not_served() };
+    let body = match read_body(&request, body, &server_state).await {
+        Ok(body) if body.len() <= MAX_REGISTRATION_BYTES => body,
+        Ok(_) => return HttpResponse::PayloadTooLarge().finish(),
+        Err(refused) => return refused,
+    };
+    let (oauth, address) = (Arc::clone(&browser.oauth), browser.address());
+    let client = match run_blocking(move || oauth.register(&body, address)).await {
+        Ok(Ok(client)) => client,
+        Ok(Err(RegistrationError::Refused(error))) => {
+            return oauth_error(StatusCode::BAD_REQUEST, &error);
+        }
+        Ok(Err(RegistrationError::TooMany(wait))) => {
+            let event = AuditEvent::new("oauth.register", AuditOutcome::Limited);
+            browser.record(event);
+            return json_builder(StatusCode::TOO_MANY_REQUESTS)
+                .insert_header((header::RETRY_AFTER, (wait.as_secs() + 1).to_string()))
+                .json(json!({
+                    "error": "temporarily_unavailable",
+                    "error_description": "too many registrations: try again later",
+                }));
+        }
+        Err(failure) => return failure.json(),
+    };
+    let event = AuditEvent::new("oauth.register", AuditOutcome::Ok);
+    browser.record(AuditEvent { client: client.display_name(), ..event });
+    let uris: Vec<&str> = client.redirect_uris.iter().map(RedirectUri::as_str).collect();
+    json_builder(StatusCode::CREATED).json(json!({
+        "client_id": client.id,
+        "client_name": client.name,
+        "redirect_uris": uris,
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+    }))
+}

@@ -1,0 +1,25 @@
+//! The pages of the library for its user, in a browser. A page is one more contract on the same
+//! tools: its handler calls them through the protocol service, as a client does, so that rights,
+//! limits and the audit log are those of every call (`docs/adr/0038-pages.md`).
+//!
+//! Start reading at [`PageRequest`](page_request::PageRequest).
+
+mod account;
+mod activity;
+mod clip;
+mod collections;
+mod connect;
+mod health;
+mod home;
+mod imports;
+mod item;
+mod map;
+mod page_request;
+mod page_services;
+mod routes;
+mod search;
+mod timeline;
+mod upload;
+
+pub use page_services::PageServices;
+pub(super) use routes::configure_page_routes;

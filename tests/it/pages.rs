@@ -1,0 +1,305 @@
+//! The pages of the library: logins, permalinks, rights, and hostile contents.
+
+use serde_json::{Value, json};
+
+use crate::support::{Browser, Library, McpClient, OAuthServer, Server, form_field};
+
+/// A library with a long note, and another one that links to it.
+fn sample_library() -> Library {
+    let filler = "Pebbles and gravel lie in the river bed.\n\n".repeat(60);
+    Library::with_notes([
+        ("Long", format!("# Long\n\n{filler}Here the chrysoberyl is hidden.\n\n{filler}")),
+        ("Links", "See [[Long]] and <script>alert(1)</script>.".to_owned()),
+    ])
+}
+
+fn settings_of(library: &Library) -> String {
+    library.file_path("settings.toml").to_str().unwrap().to_owned()
+}
+
+/// Returns a browser in which the user of the server is logged in by a one-time link.
+fn logged_in<'a>(library: &Library, server: &'a Server) -> Browser<'a> {
+    let link = library.run(&["login", "--config", &settings_of(library)]);
+    assert_eq!(link.code, 0, "{link:?}");
+    let browser = Browser::of(server);
+    let done = browser.redeem_link(&link.stdout);
+    assert_eq!((done.status, done.header("location")), (303, Some("/")), "{done:?}");
+    browser
+}
+
+fn serve(library: &Library) -> Server {
+    library.serve_with_settings("")
+}
+
+/// Returns the path and query of a permalink.
+fn local_path(url: &Value) -> String {
+    let url: url::Url = url.as_str().unwrap().parse().unwrap();
+    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+    format!("{}{query}", url.path())
+}
+
+#[test]
+fn pages_need_a_login_and_come_back_to_it() {
+    let library = sample_library();
+    let server = serve(&library);
+    let browser = Browser::of(&server);
+    for path in
+        ["/", "/search?q=a", "/timeline", "/map", "/imports", "/activity", "/clients", "/health"]
+    {
+        let answer = browser.get(path);
+        let location = answer.header("location").unwrap();
+        assert_eq!(answer.status, 303, "{path}");
+        assert!(location.starts_with("/login?page=") || path == "/", "{path}: {location}");
+    }
+    let asked = browser.get("/search?q=chrysoberyl");
+    let login = browser.get(asked.header("location").unwrap());
+    let code = library.run(&["login", "--config", &settings_of(&library)]).stdout;
+    let code = code.trim().split_once("code=").unwrap().1;
+    let done = browser.submit("/login/code", &login, &[("code", code)]);
+    assert_eq!(done.header("location"), Some("/search?q=chrysoberyl"), "{done:?}");
+    assert_eq!(browser.get("/search?q=chrysoberyl").status, 200);
+    let again = Browser::of(&server).redeem_link(&format!("?code={code}"));
+    assert_eq!(again.status, 403, "a code is valid once");
+}
+
+#[test]
+fn login_does_not_lead_to_other_servers() {
+    let library = sample_library();
+    let server = serve(&library);
+    for page in ["//evil.example", "/\\evil.example", "https://evil.example", "/%0d%0ax:y"] {
+        let browser = Browser::of(&server);
+        let query: String = url::form_urlencoded::byte_serialize(page.as_bytes()).collect();
+        let login = browser.get(&format!("/login?page={query}"));
+        let code = library.run(&["login", "--config", &settings_of(&library)]).stdout;
+        let code = code.trim().split_once("code=").unwrap().1;
+        let done = browser.submit("/login/code", &login, &[("code", code)]);
+        let location = done.header("location").unwrap();
+        assert!(location == "/" || location == "/%0d%0ax:y", "{page}: {location}");
+    }
+}
+
+#[test]
+fn permalink_shows_marked_passage() {
+    let library = sample_library();
+    let server = serve(&library);
+    let found = server.client().call_tool("search", &json!({ "query": "chrysoberyl" }));
+    let url = &found["results"][0]["url"];
+    assert!(url.as_str().unwrap().starts_with(&format!("http://{}/i/notes/", server.address())));
+    let page = logged_in(&library, &server).get(&local_path(url));
+    assert_eq!(page.status, 200);
+    let (_, marked) = page.body.split_once("<mark id=\"passage\">").unwrap();
+    assert!(marked.contains("chrysoberyl"), "{marked}");
+    assert!(page.body.contains("Linked from") && page.body.contains(">Links</a>"), "{}", page.body);
+    let document = server.client().call_tool("fetch", &json!({ "id": found["results"][0]["id"] }));
+    assert!(document["url"].as_str().unwrap().contains("/i/notes/"), "{document}");
+}
+
+#[test]
+fn public_url_begins_every_permalink() {
+    let served = OAuthServer::start();
+    let (_, tokens) = served.grant();
+    let client = served.server.client().with_bearer_token(tokens["access_token"].as_str().unwrap());
+    let reply = client.send(&json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "search", "arguments": { "query": "amethyst" } },
+    }));
+    let reply = reply.json();
+    let url = &reply["result"]["structuredContent"]["results"][0]["url"];
+    let path = url.as_str().unwrap().strip_prefix(OAuthServer::ISSUER).unwrap();
+    let page = served.logged_in_browser().get(path);
+    assert!(page.status == 200 && page.body.contains("amethyst"), "{page:?}");
+}
+
+#[test]
+fn message_has_a_permalink() {
+    let library = Library::with_lanterns();
+    let server = serve(&library);
+    let found = server.client().call_tool("chats.search", &json!({ "query": "lantern" }));
+    let uris = found["results"].as_array().unwrap().iter().map(|hit| hit["uri"].as_str().unwrap());
+    let mut messages = uris.filter_map(|uri| uri.strip_prefix("chats://")?.split_once('#'));
+    let (conversation, message) = messages.next().unwrap();
+    let page = logged_in(&library, &server).get(&format!("/i/chats/{conversation}?part={message}"));
+    assert_eq!(page.status, 200, "{page:?}");
+    assert!(page.body.contains("class=\"message marked\" id=\"passage\""), "{}", page.body);
+}
+
+#[test]
+fn users_see_their_own_items_only() {
+    let served = OAuthServer::start();
+    served.library.import_for_user("eve", "notes", "secret.md", "A beryl of eve.");
+    OAuthServer::add_user(&served.library, "eve");
+    let browser = served.logged_in_browser();
+    let found = browser.get("/search?q=beryl");
+    assert!(found.status == 200 && !found.body.contains("of eve"), "{found:?}");
+    let eve = served.library.run(&["list", "--user", "eve", "--json"]).parse_json();
+    let uri = eve["results"][0]["uri"].as_str().unwrap();
+    let page = browser.get(&format!("/i/{}", uri.replace("://", "/")));
+    assert_eq!(page.status, 404, "{page:?}");
+    assert!(!page.body.contains("beryl"), "{page:?}");
+    let files = browser.get("/imports");
+    assert!(!files.body.contains("secret.md") && files.body.contains("note.md"), "{files:?}");
+}
+
+#[test]
+fn policy_forbids_everything_foreign() {
+    let library = sample_library();
+    let server = serve(&library);
+    let browser = logged_in(&library, &server);
+    for path in ["/", "/search?q=alert", "/timeline", "/i/notes/none", "/clip"] {
+        let page = browser.get(path);
+        let policy = page.header("content-security-policy").unwrap();
+        for part in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+        ] {
+            assert!(policy.contains(part), "{path}: {policy}");
+        }
+        assert_eq!(page.header("x-frame-options"), Some("DENY"));
+        assert_eq!(page.header("cache-control"), Some("no-store"));
+        assert!(!page.body.contains("<script>") && !page.body.contains(" style="), "{path}");
+    }
+}
+
+#[test]
+fn forms_of_other_origins_change_nothing() {
+    let library = sample_library();
+    let server = serve(&library);
+    let browser = logged_in(&library, &server);
+    let saved = browser.post("/clip/save", &[("url", "https://a.example"), ("text", "malachite")]);
+    assert_eq!(saved.status, 403, "{saved:?}");
+    let boundary = "multipart/form-data; boundary=x";
+    let body = "--x\r\ncontent-disposition: form-data; name=\"files\"; filename=\"a.md\"\r\n\r\n\
+                # Malachite\r\n--x--\r\n";
+    let dropped = browser.post_body("/imports/upload", boundary, body);
+    assert_eq!(dropped.status, 403, "{dropped:?}");
+    // Without a token, another page could send this form with the rights of a local program.
+    let clip = "--x\r\ncontent-disposition: form-data; name=\"url\"\r\n\r\nhttps://a.example\r\n\
+                --x\r\ncontent-disposition: form-data; name=\"text\"\r\n\r\nmalachite\r\n--x--\r\n";
+    let sent = Browser::of(&server).post_body("/clip", boundary, clip);
+    assert_eq!(sent.status, 400, "{sent:?}");
+    let found = server.client().call_tool("search", &json!({ "query": "malachite" }));
+    assert_eq!(found["results"], json!([]));
+}
+
+#[test]
+fn dropped_file_is_imported_and_kept() {
+    let library = sample_library();
+    let server = serve(&library);
+    let browser = logged_in(&library, &server);
+    let csrf = form_field(&browser.get("/imports").body, "csrf").unwrap();
+    let drop = |text: &str| {
+        let body = format!(
+            "--x\r\ncontent-disposition: form-data; name=\"csrf\"\r\n\r\n{csrf}\r\n--x\r\n\
+             content-disposition: form-data; name=\"files\"; filename=\"../Dropped.md\"\r\n\r\n\
+             # Dropped\n\n{text}\r\n--x--\r\n"
+        );
+        browser.post_body("/imports/upload", "multipart/form-data; boundary=x", body)
+    };
+    let report = drop("A labradorite.");
+    assert!(report.status == 200 && report.body.contains("role=\"status\""), "{report:?}");
+    let kept = library.data_folder().join("users/local/uploads/Dropped.md");
+    assert!(kept.is_file(), "{kept:?}");
+    assert_eq!(drop("A labradorite and a morganite.").status, 200);
+    let found = server.client().call_tool("search", &json!({ "query": "morganite" }));
+    assert_eq!(found["results"].as_array().unwrap().len(), 1);
+    let all = server.client().call_tool("search", &json!({ "query": "labradorite" }));
+    assert_eq!(all["results"].as_array().unwrap().len(), 1, "the item was updated: {all}");
+}
+
+#[test]
+fn saved_page_is_one_item_per_address() {
+    let library = sample_library();
+    let server = library.serve_with_settings("[tools]\nwrite = true\n");
+    let clip = |html: &str| {
+        let page = json!({ "title": "A mineral", "url": "https://a.example/m", "html": html });
+        server.request("POST", "/clip").json(&page).send()
+    };
+    let first = clip("<html><title>Other</title><body><p>About malachite.</p></body></html>");
+    assert_eq!(first.status, 200, "{first:?}");
+    let second = clip("<p>About malachite and azurite.</p>").json();
+    assert_eq!(first.json()["uri"], second["uri"]);
+    let item = server.client().call_tool("knowledge.get", &json!({ "id": second["uri"] }));
+    assert_eq!(item["meta"]["url"], "https://a.example/m", "{item}");
+    assert_eq!(item["meta"]["title"], "A mineral", "{item}");
+    let history = server.client().call_tool("knowledge.history", &json!({ "uri": second["uri"] }));
+    assert_eq!((&history["version"], &history["oldest_version"]), (&json!(2), &json!(1)));
+    for (wrong, status) in [
+        (json!({ "url": "file:///etc/passwd", "text": "x" }), 422),
+        (json!({ "url": "https://a.example", "text": "" }), 422),
+        (json!({ "address": "https://a.example" }), 400),
+    ] {
+        assert_eq!(server.request("POST", "/clip").json(&wrong).send().status, status, "{wrong}");
+    }
+}
+
+#[test]
+fn reader_cannot_save_pages() {
+    let library = Library::new();
+    let key = library.create_key_with("ada", &["--scope", "read"]);
+    let server = library.serve_multi_user("");
+    let page = json!({ "url": "https://a.example", "text": "malachite" });
+    let sent = server.request("POST", "/clip").json(&page);
+    let sent = sent.header("authorization", &format!("Bearer {key}")).send();
+    assert_eq!(sent.status, 403, "{sent:?}");
+    assert_eq!(server.request("POST", "/clip").json(&page).send().status, 401);
+}
+
+#[test]
+fn activity_shows_what_clients_saw() {
+    let library = sample_library();
+    let server = serve(&library);
+    server.client().call_tool("search", &json!({ "query": "chrysoberyl" }));
+    let browser = logged_in(&library, &server);
+    let page = browser.get("/activity");
+    assert!(
+        page.body.contains("<code>search</code>") && page.body.contains(">Long</a>"),
+        "{page:?}"
+    );
+    assert!(!page.body.contains("knowledge.list"), "{page:?}");
+    browser.get("/timeline");
+    assert!(browser.get("/activity?pages=1").body.contains("knowledge.list"));
+}
+
+#[test]
+fn users_revoke_their_own_keys_only() {
+    let served = OAuthServer::start();
+    OAuthServer::add_user(&served.library, "eve");
+    let (own, foreign) = (served.library.create_key("ada"), served.library.create_key("eve"));
+    let browser = served.logged_in_browser();
+    let page = browser.get("/clients");
+    let keys = served.library.run(&["key", "list"]).stdout;
+    for line in keys.lines() {
+        let id = line.split('\t').next().unwrap();
+        let done = browser.submit("/clients/revoke", &page, &[("key", id)]);
+        assert_eq!(done.status, 303, "{line}: {done:?}");
+    }
+    assert_ne!(served.search(&own).status, 200);
+    assert_eq!(served.search(&foreign).status, 200);
+}
+
+#[test]
+fn pages_can_be_turned_off() {
+    let library = sample_library();
+    let server = library.serve_with_settings("[server]\npages = false\n");
+    for path in ["/", "/search?q=a", "/login"] {
+        assert_eq!(Browser::of(&server).get(path).status, 404, "{path}");
+    }
+    let found = server.client().call_tool("search", &json!({ "query": "chrysoberyl" }));
+    assert_eq!(found["results"][0]["url"], "", "{found}");
+}
+
+#[test]
+fn ended_session_sees_nothing() {
+    let library = sample_library();
+    let server = serve(&library);
+    let browser = logged_in(&library, &server);
+    let home = browser.get("/");
+    let cookie = browser.cookie("vademecum").unwrap();
+    assert_eq!(browser.submit("/account/logout", &home, &[]).status, 303);
+    browser.set_cookie("vademecum", &cookie);
+    let answer = browser.get("/timeline");
+    assert_eq!(answer.status, 303, "the cookie of before is worth nothing");
+    assert!(answer.header("location").unwrap().starts_with("/login"));
+}
