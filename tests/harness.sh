@@ -18,6 +18,12 @@ finish() {
 }
 trap finish EXIT
 
+# Builds all programs. Tests are built as well, so that dependencies have the features that they have
+# in `cargo test`, and are not compiled twice.
+build_programs() {
+    cargo build --quiet --locked --workspace --bins --tests
+}
+
 # Installs Debian packages if a command fails: debian COMMAND PACKAGE…
 debian() {
     local command="$1"
