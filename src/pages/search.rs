@@ -1,16 +1,21 @@
 //! The page of results.
 
+use std::{cmp::Reverse, collections::BTreeMap};
+
 use maud::{Markup, html};
 use vademecum_kit::model::SourceName;
 
 use super::{
     Page,
     parts::{count, entry, pager, path_with, source_label},
-    views::SearchView,
+    views::{HitView, SearchView},
 };
 
 /// Number of results on a page.
 pub(crate) const RESULTS_PER_PAGE: usize = 20;
+
+/// Maximum number of tags to narrow a search with.
+const MAX_TAG_LINKS: usize = 8;
 
 /// What a search asked for.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +84,27 @@ fn source_links(terms: &SearchTerms) -> Markup {
     }
 }
 
+/// Returns links to the same search with each of the most frequent tags of the results shown, and
+/// how many of these have it.
+fn tag_links(terms: &SearchTerms, found: &SearchView) -> Markup {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for tag in found.results.iter().flat_map(HitView::tags) {
+        *counts.entry(tag).or_default() += 1;
+    }
+    counts.remove(terms.tag.as_str());
+    let mut tags: Vec<(&str, usize)> = counts.into_iter().collect();
+    tags.sort_by_key(|(_, count)| Reverse(*count));
+    tags.truncate(MAX_TAG_LINKS);
+    let address = |tag: &str| SearchTerms { tag: tag.to_owned(), ..terms.clone() }.address(0);
+    html! {
+        @if !tags.is_empty() {
+            nav.chips aria-label="Tags of these results" {
+                @for (tag, count) in tags { a href=(address(tag)) { "#" (tag) " " (count) } }
+            }
+        }
+    }
+}
+
 fn filters(terms: &SearchTerms) -> Markup {
     html! {
         details open[terms.has_filters() || !terms.order.is_empty()] {
@@ -134,6 +160,7 @@ fn results(terms: &SearchTerms, found: &SearchView) -> Markup {
                 (count(found.total_estimated.max(found.results.len())))
                 @if found.total_estimated == 1 { " result" } @else { " results" }
             }
+            (tag_links(terms, found))
             @for hit in &found.results { (entry(hit, &terms.query)) }
         }
         (pager(|offset| terms.address(offset), terms.offset, RESULTS_PER_PAGE, found.next_offset))

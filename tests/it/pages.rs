@@ -111,6 +111,25 @@ fn public_url_begins_every_permalink() {
 }
 
 #[test]
+fn search_is_narrowed_by_tags_of_results() {
+    let note = |tags: &str| format!("---\ntags: [{tags}]\n---\nAbout the chrysoberyl.");
+    let library = Library::with_notes([
+        ("One", note("gems, blue & green")),
+        ("Two", note("gems")),
+        ("Three", note("other")),
+    ]);
+    let server = serve(&library);
+    let browser = logged_in(&library, &server);
+    let page = browser.get("/search?q=chrysoberyl&source=notes");
+    let link = "href=\"/search?q=chrysoberyl&amp;source=notes&amp;tag=gems\">#gems 2</a>";
+    assert!(page.body.contains(link), "{}", page.body);
+    let most_frequent_first = page.body.find("#gems 2</a>") < page.body.find("#other 1</a>");
+    assert!(most_frequent_first && page.body.contains("#blue &amp; green 1</a>"), "{}", page.body);
+    let narrowed = browser.get("/search?q=chrysoberyl&source=notes&tag=gems");
+    assert!(narrowed.body.contains("2 results") && !narrowed.body.contains("#gems 2</a>"));
+}
+
+#[test]
 fn message_has_a_permalink() {
     let library = Library::with_lanterns();
     let server = serve(&library);
