@@ -382,6 +382,25 @@ fn http_entry_uses_configured_address() {
 }
 
 #[test]
+fn http_entry_uses_public_address_and_login() {
+    let home = TempHome::new();
+    home.write_file(
+        "settings.toml",
+        "[server]\npublic_url = \"https://knowledge.example\"\n[auth]\noauth = true",
+    );
+    let line = ["connect", "cursor", "--file", "it", "--config", "settings.toml", "--http"];
+    let shown = home.run(&line);
+    assert!(assert_success(&shown).stdout.contains("where you log in"), "{shown:?}");
+    assert_success(&home.run(&[&line[..], &["--write"]].concat()));
+    let entry = parse_settings("it", &home.read_file("it"))["mcpServers"]["vademecum"].clone();
+    assert_eq!(entry, json!({ "url": "https://knowledge.example/mcp" }));
+    let elsewhere = home.run(&[&line[..], &["http://127.0.0.1:1/mcp"]].concat());
+    assert!(assert_success(&elsewhere).stdout.contains("If the server requires a key"));
+    let chatgpt = home.run(&["connect", "chatgpt", "--config", "settings.toml", "--http"]);
+    assert!(assert_success(&chatgpt).stdout.contains("\nhttps://knowledge.example/mcp\n"));
+}
+
+#[test]
 fn key_is_referenced_by_environment_variable_only() {
     for (client, expected) in [
         ("claude-code", json!({ "Authorization": "Bearer ${THE_KEY}" })),

@@ -59,7 +59,9 @@ impl Connect {
         let link = match &self.http {
             None => ServerEndpoint::Stdio(ourselves.launch_command.clone()),
             Some(asked) => {
-                if asked.is_none() && common.load_settings()?.server.listen.tcp().is_none() {
+                let server = common.load_settings()?.server;
+                let has_address = server.public_url.is_some() || server.listen.tcp().is_some();
+                if asked.is_none() && !has_address {
                     bail!(
                         "the server of the settings listens on a Unix socket, which clients cannot \
                          use; name a URL after --http, or leave --http out"
@@ -82,7 +84,9 @@ impl Connect {
                 if self.write || self.target.dry_run {
                     self.apply_change(place, &entry, &ourselves)?;
                 } else {
-                    self.print_instructions(place, &entry, steps.as_deref(), &link)?;
+                    self.print_instructions(place, &entry, steps.as_deref())?;
+                    self.print_credential_advice(common, &link)?;
+                    print_line(client.next_steps);
                 }
             }
             (ConnectionMethod::Manual { reason, .. }, _) if self.write || self.target.dry_run => {
@@ -110,7 +114,6 @@ impl Connect {
         place: &SettingsLocation,
         entry: &ServerEntry,
         command: Option<&str>,
-        link: &ServerEndpoint,
     ) -> Result<()> {
         let (client, path) = (self.target.client_definition(), self.target.settings_path()?);
         let snippet = place.layout.upsert_entry("", &self.target.name, entry)?;
@@ -119,25 +122,33 @@ impl Connect {
             print_line(&format!("or run\n\n{command}\n"));
         }
         print_line("Run again with --write to apply; other settings are kept.");
-        match link {
-            ServerEndpoint::Http { credential: None, .. } => print_line(
-                "If the server requires a key, put it into an environment variable of the client \
-                 and pass its name with --key-env.",
-            ),
-            ServerEndpoint::Http { credential: Some(HttpCredential::Variable(key)), .. } => {
-                print_line(&format!(
-                    "The client reads the key from its environment variable {}.",
-                    key.as_str()
-                ));
+        Ok(())
+    }
+
+    /// Prints the credential that the server expects of the client.
+    fn print_credential_advice(&self, common: &CommonOptions, link: &ServerEndpoint) -> Result<()> {
+        let ServerEndpoint::Http { credential, .. } = link else { return Ok(()) };
+        let is_own_server = matches!(self.http, Some(None));
+        let advice = match credential {
+            None if is_own_server && common.load_settings()?.auth.oauth => {
+                "The client opens this server in a browser, where you log in and allow it. If it \
+                 cannot, put a key into an environment variable of the client and pass its name \
+                 with --key-env."
+                    .to_owned()
             }
-            ServerEndpoint::Http { credential: Some(HttpCredential::LocalToken(_)), .. } => {
-                print_line(
-                    "The token is that of the file local.token in the data folder: do not share it.",
-                );
+            None => "If the server requires a key, put it into an environment variable of the \
+                     client and pass its name with --key-env."
+                .to_owned(),
+            Some(HttpCredential::Variable(key)) => {
+                let key = key.as_str();
+                format!("The client reads the key from its environment variable {key}.")
             }
-            ServerEndpoint::Stdio(_) => {}
-        }
-        print_line(client.next_steps);
+            Some(HttpCredential::LocalToken(_)) => {
+                "The token is that of the file local.token in the data folder: do not share it."
+                    .to_owned()
+            }
+        };
+        print_line(&advice);
         Ok(())
     }
 

@@ -9,7 +9,10 @@ use std::{
 use anyhow::{Context, Result};
 
 use crate::cli::common::CommonOptions;
-use vademecum_core::{auth::LocalToken, config};
+use vademecum_core::{
+    auth::LocalToken,
+    config::{self, PublicUrl},
+};
 
 /// Endpoint through which a client reaches this server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,6 +105,11 @@ impl ServerUrl {
             host => host,
         };
         Self(format!("http://{}/mcp", SocketAddr::new(host, listen.port())))
+    }
+
+    /// Returns the address of a server that is reached at `public_url`.
+    pub(super) fn from_public_url(public_url: &PublicUrl) -> Self {
+        Self(public_url.join("/mcp"))
     }
 
     /// Returns the address as text.

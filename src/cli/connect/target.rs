@@ -116,13 +116,15 @@ impl CurrentSettings {
 
 impl OwnIdentity {
     /// Creates the identity of this program with these options, and of the server at `url`, by
-    /// default the server of the settings.
+    /// default the server of the settings, as its clients reach it.
     pub(super) fn from_options(common: &CommonOptions, url: Option<&ServerUrl>) -> Result<Self> {
         let settings = common.load_settings()?;
         // Clients cannot name a Unix socket, so that their entries never do.
         let listen = settings.server.listen.tcp();
         let listen = listen.or_else(|| ListenAddress::default().tcp());
-        let server = url.cloned().or_else(|| listen.map(ServerUrl::from_listen_address));
+        let public = settings.server.public_url.as_ref().map(ServerUrl::from_public_url);
+        let server = url.cloned().or(public);
+        let server = server.or_else(|| listen.map(ServerUrl::from_listen_address));
         let server = server.context("the server has no address")?;
         Ok(Self { launch_command: LaunchCommand::from_options(common)?, server_url: server })
     }

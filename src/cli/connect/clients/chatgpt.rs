@@ -22,16 +22,16 @@ fn connection_method(link: &ServerEndpoint, name: &EntryName) -> ConnectionMetho
         steps: format!(
             "\
 1. Start `vademecum serve` and make it reachable by HTTPS, behind a proxy or a tunnel of yours,
-   with its host in `allowed_hosts` of the settings. OpenAI's Secure MCP Tunnel does it without
-   an open port. ChatGPT uses OAuth or no sign-in, and sends no fixed key: anyone who knows the
-   address of a server without sign-in can read your library.
+   with `server.public_url` and `auth.oauth = true` in the settings: ChatGPT then sends you to
+   this server to log in. It sends no fixed key: without `auth.oauth`, anyone who knows the
+   address of a reachable server can read your library.
 2. In ChatGPT on the web: Plugins > + > Add custom MCP server. Where that is missing: Settings >
    Apps > Advanced settings > Developer mode, then Create app.
 3. Name it `{name}`, and give it this address:
 
 {url}
 
-4. Choose the sign-in, confirm, and switch it on in a chat. `search` and `fetch` are what
+4. Choose OAuth, confirm, log in, and switch it on in a chat. `search` and `fetch` are what
    deep research and company knowledge use.
 The ChatGPT app for the desktop reads the settings of Codex: vademecum connect codex",
             name = name.as_str(),

@@ -58,7 +58,8 @@ fn connection_method(link: &ServerEndpoint, _: &EntryName) -> ConnectionMethod {
             steps: format!(
                 "\
 1. Make the server reachable by HTTPS from the internet: a connector is called by Anthropic's
-   servers, not by the app. Require a key or a sign-in; without, anyone with the address can read.
+   servers, not by the app. Set `server.public_url` and `auth.oauth = true`, so that it sends you
+   to this server to log in; without, anyone with the address can read.
 2. In Claude Desktop: Settings > Connectors > Add custom connector.
 3. Name it, and give it this address:
 
