@@ -106,3 +106,13 @@ fn form_of_another_site_is_refused() {
     let elsewhere = elsewhere.header("content-type", form).body("a=b").send();
     assert_eq!(elsewhere.status, 415, "forms are accepted by the pages alone");
 }
+
+#[test]
+fn check_warns_if_nobody_can_log_in() {
+    let served = OAuthServer::start();
+    let checked = served.run(&["check"]).stdout;
+    assert!(checked.contains("users with a password: 1"), "{checked}");
+    assert_eq!(served.run(&["user", "password", "ada", "--remove"]).code, 0);
+    let checked = served.run(&["check"]).stdout;
+    assert!(checked.contains("warning: auth.oauth: nobody can log in"), "{checked}");
+}

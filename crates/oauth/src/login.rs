@@ -267,6 +267,14 @@ impl AuthorizationServer {
         })
     }
 
+    /// Returns the number of users with a password who are not suspended.
+    pub fn count_passwords(&self) -> Result<u32, ServerError> {
+        let counted = self.store.read(read_deadline(), |reader| {
+            reader.query_first(include_str!("sql/count_passwords.sql"), &[], |row| row.get("users"))
+        });
+        Ok(counted.map_err(store_error("count passwords"))?.unwrap_or_default())
+    }
+
     /// Sets the strongest right that a user may give to clients. Grants that exist keep theirs.
     /// Fails with [`AccountError::UnknownUser`] if there is no such user.
     pub fn set_grantable(&self, user: &UserId, right: Right) -> Result<(), ServerError> {

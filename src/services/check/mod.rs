@@ -7,6 +7,7 @@ mod custom_tools;
 mod database_files;
 mod disk;
 mod findings;
+mod logins;
 mod orphans;
 mod permissions;
 mod profile_connection;

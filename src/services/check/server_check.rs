@@ -12,7 +12,7 @@ use super::{
     database_files::{DatabaseFile, DatabaseRole},
     disk,
     findings::CheckFindings,
-    orphans, permissions, profiles, proxies, vectors,
+    logins, orphans, permissions, profiles, proxies, vectors,
 };
 use crate::{
     actors::{UserRegistry, library_use},
@@ -67,6 +67,7 @@ impl ServerCheck<'_> {
         let mut findings = CheckFindings::default();
         findings.add_ok("settings", "valid");
         proxies::check_proxies(self.settings, &mut findings);
+        logins::check_logins(self.settings, &data, &mut findings);
         disk::check_disk_space(&data, &mut findings);
         permissions::check_permissions(&data, self.repair, &mut findings);
         for user in self.checked_users(&data)? {
