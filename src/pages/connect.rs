@@ -50,9 +50,14 @@ pub(crate) fn connect_page(page: &ConnectPage) -> Page {
                 a.button.secondary href=(bookmarklet(&page.site)) { "Save to Vademecum" }
             }
             p.muted {
-                "It sends the address, the title and the selected text, or all text. Programs such as
-                 SingleFile send whole pages: a form with " code { "file" } " and " code { "url" }
-                " to " code { (page.site) "/clip" } ", with a key that may write."
+                "It sends the address, the title and the selected text, or all text."
+            }
+            p.muted {
+                "The extension SingleFile sends whole pages, if you choose “Upload to a REST form API”
+                 with the address " code { (page.site) (CLIP_PATH) } ", the fields "
+                code { "file" } " and " code { "url" } ", and as token "
+                @if page.is_local { "the text of the file " code { "local.token" } " in the data folder." }
+                @else { "a key that may write." }
             }
         }))
         (block("claude.ai, ChatGPT and phones", &html! {

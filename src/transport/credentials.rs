@@ -19,7 +19,7 @@ use actix_web::{
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::{ServerState, websocket::WEBSOCKET_PATH};
+use super::{ServerState, origin_check::is_from_browser_extension, websocket::WEBSOCKET_PATH};
 use vademecum_core::{
     audit::{AuditEntry, AuditOutcome},
     auth::{AuthRejection, CallerAccount, Credentials, KeyId, Principal, Right},
@@ -142,7 +142,12 @@ fn read_credentials(
         .map(str::to_owned);
     let tags = single_header(headers, TAGS_HEADER, "send one x-session-tags, in visible ASCII")?
         .map(str::to_owned);
-    let account = request.conn_data::<CallerAccount>().copied().unwrap_or_default();
+    // The browser has the user's account; its extensions need a token of their own.
+    let account = if is_from_browser_extension(headers) {
+        CallerAccount::default()
+    } else {
+        request.conn_data::<CallerAccount>().copied().unwrap_or_default()
+    };
     // Tokens are ignored if none is required.
     let token = if server_state.authenticator.needs_token(account) {
         read_token(request, &server_state.auth)?

@@ -1,6 +1,7 @@
 //! Checks of host, origin and content type against DNS rebinding and cross-site requests: a browser
 //! on this machine can be made to send requests here, but it cannot forge `Host` and `Origin`, and
 //! a page of another origin cannot send JSON without asking first. Forms of pages carry a token.
+//! Browser extensions may save pages, with a token.
 
 use actix_cors::Cors;
 use actix_web::{
@@ -19,6 +20,8 @@ use actix_web::{
 use super::{
     ServerState, oauth::accepts_form, query::SESSION_HEADER, request_id::REQUEST_ID_HEADER,
 };
+use crate::pages::CLIP_PATH;
+use vademecum_core::auth::CallerAccount;
 use vademecum_mcp::Service;
 
 /// Middleware that passes on requests with an allowed host, origin and content type and rejects all
@@ -94,10 +97,18 @@ fn check_host_and_origin(
         None => return Err("the Host header is missing".to_owned()),
     }
     match single_value(request.headers(), &header::ORIGIN)? {
-        Some(origin) if !is_origin_allowed(origin, host, &settings.allowed_origins) => {
+        None => Ok(()),
+        Some(origin) if is_origin_allowed(origin, host, &settings.allowed_origins) => Ok(()),
+        Some(origin)
+            if is_browser_extension(origin)
+                && request.path() == CLIP_PATH
+                && server_state.authenticator.needs_token(CallerAccount::default()) =>
+        {
+            Ok(())
+        }
+        Some(origin) => {
             Err(format!("origin `{origin}` may not connect; add it to server.allowed_origins"))
         }
-        Some(_) | None => Ok(()),
     }
 }
 
@@ -128,6 +139,19 @@ fn is_origin_allowed(origin: &str, host: Option<&str>, allowed: &[String]) -> bo
         return false;
     };
     host.is_some_and(|host| host.eq_ignore_ascii_case(authority.as_str()))
+}
+
+/// Returns whether a request comes from a browser extension, such as one that saves pages. No web
+/// page has such an origin, but the user may have installed any extension: it needs a token, also on
+/// this machine.
+pub(super) fn is_from_browser_extension(headers: &HeaderMap) -> bool {
+    let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
+    origin.is_some_and(is_browser_extension)
+}
+
+fn is_browser_extension(origin: &str) -> bool {
+    let schemes = ["chrome-extension://", "moz-extension://", "safari-web-extension://"];
+    schemes.iter().any(|scheme| origin.starts_with(scheme))
 }
 
 fn is_loopback_name(name: &str) -> bool {

@@ -254,6 +254,44 @@ fn saved_page_is_one_item_per_address() {
 }
 
 #[test]
+fn browser_extension_saves_pages_with_token_only() {
+    let library = sample_library();
+    let server = serve(&library);
+    let form = "--limit\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.html\"\r\n\
+                content-type: text/html\r\n\r\n<title>Gems</title><p>About malachite.</p>\r\n\
+                --limit\r\ncontent-disposition: form-data; name=\"url\"\r\n\r\n\
+                https://a.example/gems\r\n--limit--\r\n";
+    let send = |path: &str, origin: &str, token: &str| {
+        let request = server.request("POST", path).header("origin", origin);
+        let request = request.header("content-type", "multipart/form-data; boundary=limit");
+        request.header("authorization", &format!("Bearer {token}")).body(form).send()
+    };
+    let extension = "moz-extension://4c24a9e7-6b1a-4d3e-8a40-0f1a34e9b6d0";
+    let refused = send("/clip", extension, "guess");
+    assert!(refused.status == 401 && refused.body.contains("local.token"), "{refused:?}");
+    let token = std::fs::read_to_string(library.data_folder().join("local.token")).unwrap();
+    let saved = send("/clip", extension, &token);
+    assert_eq!(saved.status, 200, "{saved:?}");
+    let item = server.client().call_tool("knowledge.get", &json!({ "id": saved.json()["uri"] }));
+    assert_eq!(
+        (&item["meta"]["title"], &item["meta"]["url"]),
+        (&json!("Gems"), &json!("https://a.example/gems"))
+    );
+    for (path, origin) in [
+        ("/clip", "https://evil.example"),
+        ("/clip", "chrome-extension.example"),
+        ("/mcp", extension),
+        ("/imports", extension),
+    ] {
+        assert_eq!(send(path, origin, &token).status, 403, "{path} {origin}");
+    }
+    let open = library.serve_with_settings("[auth]\nlocal = \"open\"\n");
+    let request = open.request("POST", "/clip").header("origin", extension);
+    let page = json!({ "url": "https://a.example", "text": "malachite" });
+    assert_eq!(request.json(&page).send().status, 403, "no token would be asked for");
+}
+
+#[test]
 fn reader_cannot_save_pages() {
     let library = Library::new();
     let key = library.create_key_with("ada", &["--scope", "read"]);

@@ -125,7 +125,7 @@ impl Browser {
             return Ok(FormToken { csrf, new_cookie: None });
         }
         let (cookie, csrf) =
-            self.oauth.new_browser().map_err(|error| super::reply::report(&error))?;
+            self.oauth.new_browser().map_err(|error| super::reply::log_failure(&error))?;
         Ok(FormToken { csrf, new_cookie: Some(cookie) })
     }
 

@@ -14,7 +14,7 @@ use super::{
     browser::{AuditEvent, Browser},
     form::PageForm,
     login::{enter, record_refusal, show_login},
-    reply::{ServerFailure, problem_page, redirect, report, run_blocking},
+    reply::{ServerFailure, log_failure, problem_page, redirect, run_blocking},
 };
 
 /// Sends the browser to the provider.
@@ -48,7 +48,7 @@ pub(super) async fn finish_provider_login(request: HttpRequest) -> HttpResponse 
         Err(ServerError::IdToken(rejection)) => return reject(&browser, &rejection),
         Err(error) => {
             browser.oauth.fail(browser.address(), LoginError::Wrong);
-            return report(&error).page();
+            return log_failure(&error).page();
         }
     };
     let user = match claims.user(oidc.settings()) {

@@ -77,7 +77,7 @@ pub(in crate::transport) async fn run_blocking<T: Send + 'static>(
 ) -> Result<T, ServerFailure> {
     match web::block(call).await {
         Ok(Ok(done)) => Ok(done),
-        Ok(Err(error)) => Err(report(&error)),
+        Ok(Err(error)) => Err(log_failure(&error)),
         Err(error) => {
             tracing::error!(%error, "a call of the authorization server was aborted");
             Err(ServerFailure)
@@ -89,8 +89,8 @@ pub(in crate::transport) async fn run_blocking<T: Send + 'static>(
 #[derive(Clone, Copy, Debug)]
 pub(in crate::transport) struct ServerFailure;
 
-/// Logs a failure.
-pub(super) fn report(error: &ServerError) -> ServerFailure {
+/// Logs a failure, of which the caller learns nothing more.
+pub(super) fn log_failure(error: &ServerError) -> ServerFailure {
     tracing::error!(error = ?error, "the authorization server failed");
     ServerFailure
 }
