@@ -18,6 +18,7 @@ use crate::app::App;
 Examples:
   vademecum get notes://6f9619ff-8b86-d011-b42d-00c04fc964ff
   vademecum get --mode snippet media://3
+  vademecum get --as-of 2026-03-01 notes://6f9619ff-8b86-d011-b42d-00c04fc964ff
   vademecum get --json prompts://7
 
 Characters that control a terminal are shown as \u{fffd}; --raw and --json keep them.")]
@@ -33,6 +34,9 @@ pub(super) struct Get {
     /// Number of characters to skip
     #[arg(long, default_value_t = 0)]
     offset: usize,
+    /// Print the item as it was at this time, or its version of this number
+    #[arg(long, value_name = "DATE|VERSION")]
+    as_of: Option<String>,
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
@@ -47,13 +51,16 @@ impl Get {
         if let Some(tokens) = self.max_tokens {
             retrieval["max_tokens"] = tokens.into();
         }
-        let arguments = json!({
+        let mut arguments = json!({
             "source": self.uri.source,
             "id": self.uri.to_string(),
             "retrieval": retrieval,
             // JSON escapes the characters that control a terminal.
             "raw": self.raw || self.json,
         });
+        if let Some(as_of) = self.as_of {
+            arguments["as_of"] = as_of.into();
+        }
         let item = call_tool(&common.create_app()?, "knowledge.get", &arguments).await?;
         if self.json {
             print_json(&item)?;

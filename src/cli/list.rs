@@ -42,6 +42,9 @@ pub(super) struct List {
     /// List items changed before that only
     #[arg(long, value_name = "DATE")]
     before: Option<String>,
+    /// List the items as they were at this time
+    #[arg(long, value_name = "DATE", conflicts_with = "facet")]
+    as_of: Option<String>,
     /// Order of the items
     #[arg(long, value_parser = ["modified", "created", "title"], default_value = "modified")]
     order: String,
@@ -83,7 +86,12 @@ impl List {
             ("media_types", &self.media_type),
             ("facets", &self.facet),
         ];
-        let texts = [("folder", &self.folder), ("after", &self.after), ("before", &self.before)];
+        let texts = [
+            ("folder", &self.folder),
+            ("after", &self.after),
+            ("before", &self.before),
+            ("as_of", &self.as_of),
+        ];
         let mut arguments = Map::new();
         for (name, values) in lists.into_iter().filter(|(_, values)| !values.is_empty()) {
             arguments.insert(name.to_owned(), json!(values));

@@ -48,6 +48,27 @@ fn note_is_read_as_it_was() {
 }
 
 #[test]
+fn commands_show_past_items() {
+    let library = Library::new();
+    let server = library.serve_with_settings(WRITE_ENABLED);
+    let client = server.client();
+    let note = create_note(&client, "Boiler", "Buy the blue one.");
+    let update =
+        json!({ "note_id": note["id"], "version": 1, "title": "Heating", "content": "Red." });
+    client.call_tool("notes.update", &update);
+    let uri = note["uri"].as_str().unwrap();
+    let first = time_of(&client, &note["uri"], 1);
+    for as_of in ["1", first.as_str()] {
+        let old = library.run(&["get", "--as-of", as_of, uri]);
+        assert_eq!(old.stdout, "Buy the blue one.\n", "{old:?}");
+    }
+    let listed = library.run(&["list", "--source", "notes", "--as-of", &first]);
+    assert!(listed.stdout.contains("Boiler") && !listed.stdout.contains("Heating"), "{listed:?}");
+    let unknown = library.run(&["get", "--as-of", "9", uri]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("version"), "{unknown:?}");
+}
+
+#[test]
 fn time_without_known_state_is_refused_with_reason() {
     let library = Library::new();
     library.import_file(
