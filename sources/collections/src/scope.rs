@@ -112,11 +112,11 @@ impl Scope {
     /// Converts the scope to statement parameters.
     pub(crate) fn to_parameters(&self) -> ScopeParameters {
         let filter = &self.filter;
-        let texts = |list: &Option<Vec<String>>| list.as_ref().map(|list| json!(list).to_string());
+        let texts = |list: &Option<Vec<String>>| list.as_deref().map(json_array);
         let rules = self.access.item_rules();
         let patterns = |list: &Vec<String>| {
             let like: Vec<String> = list.iter().map(|pattern| pattern_to_like(pattern)).collect();
-            json!(like).to_string()
+            json_array(&like)
         };
         let numbers = |list: &Option<Vec<i64>>| list.as_ref().map(|list| json!(list).to_string());
         ScopeParameters {
@@ -134,12 +134,18 @@ impl Scope {
             changed_before: filter.changed_before,
             project_names: texts(&filter.project_names),
             project_versions: texts(&filter.project_versions),
-            access: self.access.tags().map(|tags| json!(tags).to_string()),
+            access: self.access.tags().map(json_array),
             allowed_tags: rules.and_then(|rules| rules.allowed_tags.as_ref()).map(patterns),
             denied_tags: rules.map(|rules| patterns(&rules.denied_tags)),
-            denied_folders: rules.map(|rules| json!(rules.denied_folders).to_string()),
+            denied_folders: rules.map(|rules| json_array(&rules.denied_folders)),
         }
     }
+}
+
+/// Formats a list as JSON.
+fn json_array(list: &[String]) -> String {
+    // Every string has a JSON form.
+    serde_json::to_string(list).unwrap_or_default()
 }
 
 /// A scope as statement parameters; lists are JSON.

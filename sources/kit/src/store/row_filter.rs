@@ -7,14 +7,17 @@
 
 use std::{
     collections::BTreeMap,
-    fmt::Write as _,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-use rusqlite::{CachedStatement, Connection, ToSql, functions::FunctionFlags, types::ToSqlOutput};
+use rusqlite::{
+    CachedStatement, Connection, ToSql,
+    functions::FunctionFlags,
+    types::{ToSqlOutput, Value},
+};
 use vademecum_fts5::RowBits;
 
 use super::{Parameters, Reader, StoreError};
@@ -45,12 +48,12 @@ pub struct FilterStatements<'a> {
 pub(super) struct FilterCache(Mutex<Vec<(FilterKey, FilterAnswers)>>);
 
 /// Identifies a filter and the state of the database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 struct FilterKey {
     connection: i64,
     data_version: i64,
     row_sql: &'static str,
-    parameters: String,
+    parameters: Vec<Value>,
 }
 
 #[derive(Debug, Default)]
@@ -162,15 +165,16 @@ impl Drop for RowFilter<'_> {
 impl FilterKey {
     fn new(reader: &Reader<'_>, statements: &FilterStatements<'_>) -> Result<Self, StoreError> {
         let number = |sql| reader.query_one(sql, &[], |row| row.get(0));
-        let mut parameters = String::new();
-        for (name, value) in statements.parameters {
+        let mut parameters = Vec::with_capacity(statements.parameters.len());
+        for (_, value) in statements.parameters {
             let value = value.to_sql().map_err(|error| reader.to_store_error(error))?;
-            let value = match &value {
-                ToSqlOutput::Borrowed(value) => Some(*value),
-                ToSqlOutput::Owned(value) => Some(value.into()),
+            let value = match value {
+                ToSqlOutput::Borrowed(value) => Value::try_from(value).ok(),
+                ToSqlOutput::Owned(value) => Some(value),
                 _ => None,
             };
-            let _infallible = write!(parameters, "{name}={value:?};");
+            // Other kinds of values are not used. NaN equals no value, so that no answer is found.
+            parameters.push(value.unwrap_or(Value::Real(f64::NAN)));
         }
         Ok(Self {
             connection: number("SELECT vademecum_connection()")?,
