@@ -108,11 +108,11 @@ fn form_of_another_site_is_refused() {
 }
 
 #[test]
-fn check_warns_if_nobody_can_log_in() {
+fn check_warns_if_no_user_can_log_in() {
     let served = OAuthServer::start();
     let checked = served.run(&["check"]).stdout;
     assert!(checked.contains("users with a password: 1"), "{checked}");
     assert_eq!(served.run(&["user", "password", "ada", "--remove"]).code, 0);
     let checked = served.run(&["check"]).stdout;
-    assert!(checked.contains("warning: auth.oauth: nobody can log in"), "{checked}");
+    assert!(checked.contains("warning: auth.oauth: no user can log in"), "{checked}");
 }

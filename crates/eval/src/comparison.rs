@@ -90,7 +90,7 @@ impl EarlierReports {
 
     /// Returns an error if the collection is not the one that was measured under this name.
     pub fn check_collection(&self, collection: &CollectionSummary) -> Result<(), ComparisonError> {
-        self.find(collection).map(|_| ())
+        self.find_report(collection).map(|_| ())
     }
 
     /// Returns the differences of `results` to the earlier ones, for the methods of both runs.
@@ -100,7 +100,7 @@ impl EarlierReports {
         results: &[QueryResult],
     ) -> Result<ByMethod<MetricDifferences>, ComparisonError> {
         let changed = || ComparisonError::ChangedCollection(collection.name.clone());
-        let report = self.find(collection)?;
+        let report = self.find_report(collection)?;
         let earlier: Option<Vec<&ByMethod<QueryScores>>> =
             results.iter().map(|result| report.per_query.get(&result.id)).collect();
         let earlier = ByMethod::collect(earlier.ok_or_else(changed)?.into_iter());
@@ -118,7 +118,10 @@ impl EarlierReports {
         }))
     }
 
-    fn find(&self, collection: &CollectionSummary) -> Result<&EarlierReport, ComparisonError> {
+    fn find_report(
+        &self,
+        collection: &CollectionSummary,
+    ) -> Result<&EarlierReport, ComparisonError> {
         let found = self.0.get(&collection.name);
         found
             .filter(|report| report.collection.fingerprint == collection.fingerprint)

@@ -194,9 +194,9 @@ fn picture_extension(image: &[u8]) -> &'static str {
 /// not an item itself. Such files are read by [`ExportImporter`] only.
 pub(super) fn is_exported_file(probe: &FileProbe) -> bool {
     begins_with_mark(probe) || {
-        let sheet = probe.path().with_extension("json");
+        let item = probe.path().with_extension("json");
         has_extension(probe.path(), &PICTURE_EXTENSIONS)
-            && FileProbe::open(&sheet, sheet.parent()).is_ok_and(|sheet| begins_with_mark(&sheet))
+            && FileProbe::open(&item, item.parent()).is_ok_and(|item| begins_with_mark(&item))
     }
 }
 
@@ -264,7 +264,7 @@ impl Importer for ExportImporter {
         } else {
             text.into_owned()
         };
-        let (header, mut body) = self.parse_body(&fields).map_err(failed)?;
+        let (header, mut body) = self.parse_item(&fields).map_err(failed)?;
         let mut picture = None;
         if let (DraftBody::Character(character), Some(name)) = (&mut body, &header.picture) {
             let beside = open_sibling(file, name)?;
@@ -285,8 +285,8 @@ impl Importer for ExportImporter {
 }
 
 impl ExportImporter {
-    fn parse_body(&self, json: &str) -> serde_json::Result<(Header, DraftBody)> {
-        fn sheet<T: DeserializeOwned>(json: &str) -> serde_json::Result<(Header, T)> {
+    fn parse_item(&self, json: &str) -> serde_json::Result<(Header, DraftBody)> {
+        fn parse<T: DeserializeOwned>(json: &str) -> serde_json::Result<(Header, T)> {
             let JsonFile { vademecum, item } = serde_json::from_str(json)?;
             if vademecum.format > FORMAT_VERSION {
                 let newer = "it was written by a newer program; update this one to read it";
@@ -295,18 +295,18 @@ impl ExportImporter {
             Ok((vademecum, item))
         }
         Ok(match self.0 {
-            SourceName::Notes => sheet(json).map(|(header, it)| (header, DraftBody::Note(it)))?,
-            SourceName::Media => sheet(json).map(|(header, it)| (header, DraftBody::Media(it)))?,
-            SourceName::Chats => sheet(json).map(|(header, it)| (header, DraftBody::Chat(it)))?,
+            SourceName::Notes => parse(json).map(|(header, it)| (header, DraftBody::Note(it)))?,
+            SourceName::Media => parse(json).map(|(header, it)| (header, DraftBody::Media(it)))?,
+            SourceName::Chats => parse(json).map(|(header, it)| (header, DraftBody::Chat(it)))?,
             SourceName::Prompts => {
-                sheet(json).map(|(header, it)| (header, DraftBody::Prompt(it)))?
+                parse(json).map(|(header, it)| (header, DraftBody::Prompt(it)))?
             }
             SourceName::Collections => {
                 let none = "collections are built from their folders, not imported";
                 return Err(serde::de::Error::custom(none));
             }
             SourceName::Characters => {
-                let (header, card) = sheet(json)?;
+                let (header, card) = parse(json)?;
                 (header, DraftBody::Character(Box::new(from_card(card)?)))
             }
         })

@@ -35,7 +35,7 @@ pub(super) fn check_logins(settings: &Settings, data: &Path, findings: &mut Chec
     if users == 0 {
         findings.add_warning(
             place,
-            "nobody can log in, because no user has a password",
+            "no user can log in, because none has a password",
             "set one with `vademecum user password NAME`, or configure [auth.oidc]",
         );
     } else {

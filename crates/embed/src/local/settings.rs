@@ -28,7 +28,7 @@ pub(super) struct ModelSettings {
 pub(super) struct BertConfig {
     #[serde(default)]
     architectures: Vec<String>,
-    #[serde(default = "absolute")]
+    #[serde(default = "default_position_embedding")]
     position_embedding_type: String,
     /// Length of a row and of the final vector.
     pub(super) hidden_size: usize,
@@ -62,7 +62,7 @@ pub(super) enum Activation {
     GeluTanh,
 }
 
-fn absolute() -> String {
+fn default_position_embedding() -> String {
     "absolute".to_owned()
 }
 
@@ -117,7 +117,7 @@ impl BertConfig {
         if let Some(other) = self.architectures.iter().find(|it| !it.starts_with("Bert")) {
             return Err(unsupported_model(format!("the architecture `{other}`")));
         }
-        if self.position_embedding_type != absolute() {
+        if self.position_embedding_type != default_position_embedding() {
             return Err(unsupported_model(format!("{} positions", self.position_embedding_type)));
         }
         let heads = self.num_attention_heads;

@@ -48,7 +48,7 @@ impl Store {
         let connection = open_restricted(self.path()).map_err(failed)?;
         let version = self.detect_schema(&connection)?;
         let found = list_objects(&connection).map_err(failed)?;
-        let expected = create_schema(self.database(), version).map_err(failed)?;
+        let expected = expected_schema(self.database(), version).map_err(failed)?;
         let described = |kind, (object_type, name): &(String, String)| SchemaDifference {
             kind,
             object_type: object_type.clone(),
@@ -79,8 +79,8 @@ fn open_restricted(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Returns the objects that the first `version` migrations create.
-fn create_schema(database: Database, version: usize) -> rusqlite::Result<SchemaObjects> {
+/// Returns the schema that the first `version` migrations create in an empty database.
+fn expected_schema(database: Database, version: usize) -> rusqlite::Result<SchemaObjects> {
     let connection = open_connection(Path::new(":memory:"))?;
     for migration in database.migrations().iter().take(version) {
         connection.execute_batch(migration)?;
