@@ -90,11 +90,11 @@ impl SignalSources {
 
 #[cfg(not(unix))]
 impl SignalSources {
-    fn listen() -> Self {
+    fn subscribe() -> Self {
         Self {}
     }
 
-    async fn next(&mut self) {
+    async fn next_signal(&mut self) {
         // Without a signal handler, the process is killed from outside.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

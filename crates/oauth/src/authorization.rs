@@ -40,9 +40,9 @@ pub struct AuthorizationRequest {
 /// Refused request.
 #[derive(Debug)]
 pub enum AuthorizationError {
-    /// The client or its address is not known, so the user is told and the browser stays here.
+    /// The client or its address is unknown. A page shows the error, and the browser stays here.
     Page(OAuthError),
-    /// The client is told: the browser goes to this address.
+    /// The browser takes the error to the client, at this address.
     Redirect(String),
 }
 

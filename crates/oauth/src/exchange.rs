@@ -138,7 +138,7 @@ impl AuthorizationServer {
             Ok(client_id) => client_id,
             Err(error) => return Ok(Err(error.into())),
         };
-        // A client whose registration was removed registers again when it is told so.
+        // `invalid_client` makes a client register again after its registration was removed.
         if !is_document_url(client_id)
             && let Err(error) = self.find_client(client_id)?
         {

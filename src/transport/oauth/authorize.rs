@@ -24,9 +24,9 @@ use crate::pages::{FormContext, SOURCES, consent_page};
 enum Step {
     /// The browser goes to this address.
     Leave(String),
-    /// The request is wrong, and the user is told.
+    /// The request is invalid. A page shows the error to the user.
     Refuse(OAuthError),
-    /// The user is asked.
+    /// A page asks the user.
     Ask(Box<AuthorizationRequest>),
 }
 

@@ -21,20 +21,28 @@ use super::{
 /// Maximum size of a registration, in bytes.
 const MAX_REGISTRATION_BYTES: usize = 16 << 10;
 
+/// Reads the form of a request about tokens, or returns the error response.
+async fn read_form(
+    request: &HttpRequest,
+    body: web::Payload,
+    server_state: &ServerState,
+) -> Result<(Browser, TokenForm), HttpResponse> {
+    let browser = Browser::of_authorization(request).ok_or_else(not_served)?;
+    let body = read_body(request, body, server_state).await?;
+    let form =
+        TokenForm::parse(&body).map_err(|error| oauth_error(StatusCode::BAD_REQUEST, &error))?;
+    Ok((browser, form))
+}
+
 /// Issues tokens.
 pub(super) async fn issue_token(
     request: HttpRequest,
     body: web::Payload,
     server_state: web::Data<ServerState>,
 ) -> HttpResponse {
-    let Some(browser) = Browser::of_authorization(&request) else { return not_served() };
-    let body = match read_body(&request, body, &server_state).await {
-        Ok(body) => body,
+    let (browser, form) = match read_form(&request, body, &server_state).await {
+        Ok(read) => read,
         Err(refused) => return refused,
-    };
-    let form = match TokenForm::parse(&body) {
-        Ok(form) => form,
-        Err(error) => return oauth_error(StatusCode::BAD_REQUEST, &error),
     };
     let is_new = form.is_code_exchange();
     let oauth = Arc::clone(&browser.oauth);
@@ -77,14 +85,9 @@ pub(super) async fn revoke_token(
     body: web::Payload,
     server_state: web::Data<ServerState>,
 ) -> HttpResponse {
-    let Some(browser) = Browser::of_authorization(&request) else { return not_served() };
-    let body = match read_body(&request, body, &server_state).await {
-        Ok(body) => body,
+    let (browser, form) = match read_form(&request, body, &server_state).await {
+        Ok(read) => read,
         Err(refused) => return refused,
-    };
-    let form = match TokenForm::parse(&body) {
-        Ok(form) => form,
-        Err(error) => return oauth_error(StatusCode::BAD_REQUEST, &error),
     };
     let oauth = Arc::clone(&browser.oauth);
     match run_blocking(move || oauth.revoke_token(&form)).await {
