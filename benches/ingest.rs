@@ -173,7 +173,7 @@ fn report_cost(begun: Instant) -> Result<()> {
     Ok(())
 }
 
-#[expect(clippy::print_stderr, reason = "this is how the parent is told")]
+#[expect(clippy::print_stderr, reason = "the parent process reads it")]
 fn print_to_stderr(text: &str) {
     eprintln!("{text}");
 }

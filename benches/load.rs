@@ -298,7 +298,7 @@ impl LoadTest<'_> {
         (kind, message.to_string())
     }
 
-    #[expect(clippy::print_stderr, reason = "errors are told beside the figures")]
+    #[expect(clippy::print_stderr, reason = "errors are printed beside the figures")]
     fn report_error(&self, text: &str) {
         if self.errors.fetch_add(1, Ordering::Relaxed) < MAX_PRINTED_ERRORS {
             eprintln!("{text}");

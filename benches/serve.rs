@@ -75,7 +75,7 @@ fn canned_service() -> Service {
 }
 
 /// Serves until killed. Prints the address.
-#[expect(clippy::print_stdout, reason = "this is how the parent is told")]
+#[expect(clippy::print_stdout, reason = "the parent process reads it")]
 fn run_server(which: &str) -> Result<()> {
     actix::System::new().block_on(async {
         let user = local_principal("bench".parse()?);
@@ -272,7 +272,7 @@ fn measure(json: Option<PathBuf>) -> Result<()> {
 
 /// Opens sessions, first by handshake and then as a search does, and prints the memory of each step
 /// in bytes.
-#[expect(clippy::print_stdout, reason = "this is how the parent is told")]
+#[expect(clippy::print_stdout, reason = "the parent process reads it")]
 fn measure_sessions() -> Result<()> {
     let told = actix::System::new().block_on(async {
         let principal = local_principal("bench".parse()?);

@@ -111,7 +111,7 @@ pub fn create_users(data: &Path, names: &[String]) -> Result<Vec<String>> {
     Ok(headers)
 }
 
-#[expect(clippy::print_stderr, reason = "what went wrong is told beside the figures")]
+#[expect(clippy::print_stderr, reason = "errors are printed beside the figures")]
 fn print_error(text: &str) {
     eprintln!("{text}");
 }
