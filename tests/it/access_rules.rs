@@ -133,7 +133,7 @@ fn blank_identity(value: &mut Value) {
     }
 }
 
-/// Returns what a client is told, without identifiers and times.
+/// Returns the reply to a client, without identifiers and times.
 fn answer(client: &impl McpClient, method: &str, params: &Value) -> Value {
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
     let mut answer = client.exchange(&request);
@@ -164,7 +164,7 @@ fn search(client: &impl McpClient, query: &str) -> Vec<String> {
     client.search_uris("knowledge.search", &json!({ "query": query, "limit": 50 }))
 }
 
-/// Asserts that a client is told the same by both servers.
+/// Asserts that both servers reply the same to a client.
 fn assert_same_answers(hiding: &impl McpClient, without: &impl McpClient) {
     for (method, params) in browsing_requests() {
         let (told, expected) = (answer(hiding, method, &params), answer(without, method, &params));

@@ -1,5 +1,5 @@
 //! End-to-end tests of `max_tokens` in `knowledge.search`: the answer as it is received stays within
-//! the budget, and what is left out is told and can be read.
+//! the budget, and the reply says what is left out, which can be read.
 
 use std::collections::BTreeSet;
 

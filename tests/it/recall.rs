@@ -43,7 +43,7 @@ fn recall_command(library: &Library, more: &[&str]) -> Command {
     command
 }
 
-/// Returns what a client without a session is told about a prompt.
+/// Returns the reply about a prompt to a client without a session.
 fn recall(client: &impl McpClient, prompt: &str) -> Option<String> {
     let found = client.call_method("vademecum/recall", &json!({ "prompt": prompt }));
     found["context"].as_str().map(str::to_owned)

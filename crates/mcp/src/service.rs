@@ -190,7 +190,7 @@ impl Service {
         self.sessions.session_count()
     }
 
-    /// Ends all sessions of a user. Open connections are told by
+    /// Ends all sessions of a user. Open connections are notified by
     /// [`ended_users`](Self::ended_users).
     pub fn end_user_sessions(&self, user: &UserId) {
         self.sessions.end_user_sessions(user);

@@ -9,7 +9,7 @@ use crate::model::SourceName;
 
 /// Maximum length of a target, in bytes. Longer ones are text.
 const MAX_TARGET_BYTES: usize = 1_024;
-/// Characters that end an address wherever they occur.
+/// Characters that are never part of an address.
 const ADDRESS_ENDS: [char; 8] = ['<', '>', '"', '`', '|', '[', ']', '\\'];
 /// Characters that are not part of an address at its end.
 const ADDRESS_TAILS: [char; 12] = ['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~', '}', ')'];

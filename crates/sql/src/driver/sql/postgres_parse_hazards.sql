@@ -39,7 +39,7 @@ FROM called
 JOIN pg_proc AS proc ON proc.oid = called.function
 JOIN pg_namespace AS namespace ON namespace.oid = proc.pronamespace
 WHERE proc.provolatile = 'v'
-    -- Languages are told apart by identifier, since they can be renamed: 12 `internal`, 13 `c`.
+    -- A language is recognised by its identifier, since it can be renamed: 12 `internal`, 13 `c`.
     OR proc.prolang NOT IN (12, 13)
     OR (
         proc.oid >= 16384 AND NOT EXISTS (
