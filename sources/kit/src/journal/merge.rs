@@ -1,6 +1,6 @@
 //! Three-way merges of the fields of an item.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use diffy::{ConflictStyle, MergeOptions};
 use serde_json::{Map, Value};
@@ -58,8 +58,15 @@ fn merge_values(base: &Value, ours: &Value, theirs: &Value) -> Option<Value> {
 
 /// Merges texts line by line. Lines that one side added before or after lines that the other side
 /// changed are kept, as are lines that both sides added at the same place, those of `theirs` first.
-/// `None` if both sides changed the same lines.
+/// If one side has all changes of the other, it is the result: a file that was written from a note,
+/// with properties added, is that note. `None` if both sides changed the same lines.
 fn merge_lines(base: &str, ours: &str, theirs: &str) -> Option<String> {
+    if has_all_changes(theirs, base, ours) {
+        return Some(theirs.to_owned());
+    }
+    if has_all_changes(ours, base, theirs) {
+        return Some(ours.to_owned());
+    }
     // A last line without an end would differ from the same line before further ones.
     let end = |text: &str| [text, if text.ends_with('\n') { "" } else { "\n" }].concat();
     let mut options = MergeOptions::new();
@@ -74,6 +81,30 @@ fn merge_lines(base: &str, ours: &str, theirs: &str) -> Option<String> {
         merged.pop();
     }
     Some(merged)
+}
+
+/// Returns whether `side` added lines to `base`, and a text has all lines of `side` in their order and
+/// none that `side` removed. Without an added line, the text need not come from `side`: it may have
+/// changed a line that `side` removed.
+fn has_all_changes(text: &str, base: &str, side: &str) -> bool {
+    let mut lines = text.lines();
+    if !side.lines().all(|line| lines.any(|other| other == line)) {
+        return false;
+    }
+    let [in_base, in_side, in_text] = [base, side, text].map(count_lines);
+    let of = |counts: &HashMap<&str, usize>, line: &str| counts.get(line).copied().unwrap_or(0);
+    let has_added = in_side.iter().any(|(line, count)| *count > of(&in_base, line));
+    let removed = in_base.iter().filter(|(line, count)| of(&in_side, line) < **count);
+    let mut removed = removed.map(|(line, _)| *line);
+    has_added && removed.all(|line| of(&in_text, line) == of(&in_side, line))
+}
+
+fn count_lines(text: &str) -> HashMap<&str, usize> {
+    let mut counts = HashMap::new();
+    for line in text.lines() {
+        *counts.entry(line).or_default() += 1;
+    }
+    counts
 }
 
 /// Resolves the conflicts in a merged text in which one side only added lines. `None` if there are
@@ -107,6 +138,12 @@ fn resolve_additions(marked: &str) -> Option<String> {
 
 /// Merges the three versions of some lines if one side only added lines at their beginning or end.
 fn merge_sides([ours, base, theirs]: &[String; 3]) -> Option<String> {
+    if has_all_changes(theirs, base, ours) {
+        return Some(theirs.clone());
+    }
+    if has_all_changes(ours, base, theirs) {
+        return Some(ours.clone());
+    }
     let added = |side: &str| {
         // The end of a changed line is no line of its own.
         let before = side.strip_suffix(base.as_str()).filter(|added| added.ends_with('\n'));
@@ -114,9 +151,6 @@ fn merge_sides([ours, base, theirs]: &[String; 3]) -> Option<String> {
         (before.map(str::to_owned), after.map(str::to_owned))
     };
     match (added(ours), added(theirs)) {
-        // One side has all lines of the other, as after an interrupted write of the file.
-        ((_, Some(after)), (_, Some(other))) if after.starts_with(&other) => Some(ours.clone()),
-        ((_, Some(after)), (_, Some(other))) if other.starts_with(&after) => Some(theirs.clone()),
         ((_, Some(after)), _) => Some([theirs.as_str(), &after].concat()),
         ((Some(before), _), _) => Some([before.as_str(), theirs].concat()),
         (_, (_, Some(after))) => Some([ours.as_str(), &after].concat()),
@@ -173,6 +207,20 @@ mod tests {
         assert_eq!(merge("a\nb\nc\n", "a\nours b\nc\n", "a\ntheir b\nc\n"), None);
         assert_eq!(merge("a\n", "a\nx\ny\n", "a\nx\n").unwrap(), "a\nx\ny\n");
         assert_eq!(merge("a\n", "a\nx\n", "a\nx\ny\n").unwrap(), "a\nx\ny\n");
+    }
+
+    #[test]
+    fn text_with_all_changes_of_the_other_is_the_result() {
+        let merge = |base, ours, theirs| merge_lines(base, ours, theirs);
+        // A property was written into the note `ours` where `base` had one already.
+        let base = "tags:\n- a\n- b\nx\n";
+        let (ours, written) = ("tags:\n- a\nx\n- b\nx\n", "tags:\n- a\n- b\nx\n- b\nx\n");
+        assert_eq!(merge(base, ours, written).unwrap(), written);
+        assert_eq!(merge(base, written, ours).unwrap(), written);
+        assert_eq!(merge("old\n", "new\n", "tag\nnew\n").unwrap(), "tag\nnew\n");
+        // A removed line is not restored, and a change of it stays a conflict.
+        assert_eq!(merge("a\nb\nc\n", "a\nc\nd\n", "a\nb\nc\nd\ne\n").unwrap(), "a\nc\nd\ne\n");
+        assert_eq!(merge("a\nb\nc\n", "a\nc\n", "a\nB\nc\n"), None);
     }
 
     #[test]
