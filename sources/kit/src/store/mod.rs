@@ -1,6 +1,7 @@
 //! One SQLite database file: opened on first use, migrated once, with many readers and one writer.
 
 mod access;
+pub mod archive;
 mod change_detector;
 mod compressed_text;
 mod copy;
