@@ -2,7 +2,10 @@
 
 use std::io::ErrorKind;
 
-use vademecum_kit::{source::SourceError, store::StoreError};
+use vademecum_kit::{
+    source::SourceError,
+    store::{StoreError, archive::ArchiveError},
+};
 
 use vademecum_sql::SqlError;
 
@@ -67,6 +70,26 @@ pub enum StoreFault {
          how to repair it"
     )]
     Damaged,
+    /// The archive that keeps the libraries cannot be reached.
+    #[error(
+        "the archive of the libraries cannot be reached: nothing was changed; try again in a few seconds"
+    )]
+    ArchiveUnreachable,
+    /// The archive did not confirm a change.
+    #[error(
+        "the archive of the libraries did not confirm the change, which may be stored: read the item \
+         before you repeat the change"
+    )]
+    Unconfirmed,
+    /// The file and the archive do not fit.
+    #[error(
+        "a database of the library and the archive do not fit: nothing was changed; run \
+         `vademecum check` on the server to see why"
+    )]
+    NotArchived,
+    /// Others changed the same library again and again.
+    #[error("others changed the library at the same time: nothing was changed; try again")]
+    Conflict,
 }
 
 impl From<SourceError> for CallError {
@@ -84,6 +107,14 @@ impl From<SourceError> for CallError {
                     StoreError::Full { .. } => StoreFault::DiskFull.into(),
                     StoreError::ReadOnly { .. } => StoreFault::ReadOnly.into(),
                     StoreError::Damaged { .. } => StoreFault::Damaged.into(),
+                    StoreError::Archive(ArchiveError::Unconfirmed(_)) => {
+                        StoreFault::Unconfirmed.into()
+                    }
+                    StoreError::Archive(_) => StoreFault::ArchiveUnreachable.into(),
+                    StoreError::NotArchived { .. } | StoreError::OtherSchema { .. } => {
+                        StoreFault::NotArchived.into()
+                    }
+                    StoreError::Conflict => StoreFault::Conflict.into(),
                     StoreError::Folder { source, .. }
                         if source.kind() == ErrorKind::ReadOnlyFilesystem =>
                     {

@@ -113,8 +113,10 @@ fn write_batches(
     mut compressor: TextCompressor,
 ) -> Result<(), SourceError> {
     while let Ok(first) = batches.recv() {
+        // The file follows no archive yet, so the closure runs once.
+        let mut first = Some(first);
         collection.write(Durability::Deferred, |writer| {
-            let (mut batch, mut bytes) = (Some(first), 0);
+            let (mut batch, mut bytes) = (first.take(), 0);
             while let Some(current) = batch {
                 current.put(collection, writer, &mut compressor)?;
                 bytes += current.text_bytes();

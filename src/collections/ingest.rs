@@ -281,7 +281,10 @@ impl IngestJob<'_> {
         let source = self.source_row();
         let (report, vectors) = (&mut self.report, &self.vectors);
         let state = sync_state(&*self.document_source, vectors);
+        let before = report.clone();
         collection.write(Durability::Bulk, |writer| {
+            // The transaction may be repeated.
+            report.clone_from(&before);
             collection.put_source(writer, &source)?;
             for doc_id in &gone {
                 report.gone += usize::from(collection.remove_document(writer, doc_id)?);

@@ -47,7 +47,7 @@ impl DocumentCache {
     /// Stores vectors.
     pub(super) fn store_vectors<'a>(
         &self,
-        vectors: impl ExactSizeIterator<Item = (&'a VectorKey, &'a [f32])>,
+        vectors: impl ExactSizeIterator<Item = (&'a VectorKey, &'a [f32])> + Clone,
     ) {
         if let Err(error) = self.store_vectors_at(vectors, unix_hours()) {
             self.log_once(&error);
@@ -90,12 +90,12 @@ impl DocumentCache {
 
     fn store_vectors_at<'a>(
         &self,
-        vectors: impl ExactSizeIterator<Item = (&'a VectorKey, &'a [f32])>,
+        vectors: impl ExactSizeIterator<Item = (&'a VectorKey, &'a [f32])> + Clone,
         now: i64,
     ) -> Result<(), StoreError> {
         let count = i64::try_from(vectors.len()).unwrap_or(i64::MAX);
         self.store.write(Durability::Bulk, |writer| {
-            for (key, vector) in vectors {
+            for (key, vector) in vectors.clone() {
                 let parameters = named_params! {
                     ":input": key.as_slice(),
                     ":vector": vector::to_bytes(vector),

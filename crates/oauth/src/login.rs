@@ -288,7 +288,7 @@ impl AuthorizationServer {
     fn change_user(
         &self,
         user: &UserId,
-        change: impl FnOnce(&Writer<'_>) -> Result<usize, StoreError>,
+        change: impl FnMut(&Writer<'_>) -> Result<usize, StoreError>,
     ) -> Result<(), ServerError> {
         match self.store.write(Durability::Full, change).map_err(store_error("change a user"))? {
             0 => Err(AccountError::UnknownUser(user.clone()).into()),

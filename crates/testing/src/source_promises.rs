@@ -11,7 +11,7 @@ use vademecum_kit::{
     },
     search::FtsQuery,
     source::{Source, SourceError},
-    store::{Durability, Store, StoreError, Writer},
+    store::{Durability, Store, StoreError, Writer, archive::FollowedData},
 };
 
 /// Unusual user input that must never cause an error.
@@ -55,6 +55,51 @@ impl<S: Source> SourceFixture<S> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = Store::new(source.database(), folder.path());
         Self { source, store, folder }
+    }
+
+    /// Creates a store for `source` that follows an archive as a library of `ada`.
+    pub fn following(source: S, archive: &FollowedData) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = Store::new(source.database(), folder.path());
+        Self { source, store: archive.follow_library(store, "ada"), folder }
+    }
+
+    /// Returns all rows of the plain tables, as text.
+    pub(crate) fn dump_rows(&self) -> Vec<String> {
+        let tables = "SELECT name FROM pragma_table_list
+                      WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%'
+                        AND name NOT IN ('archive_state', 'fts_versions')
+                      ORDER BY name";
+        let tables = self.query_lines(tables, |row| row.get::<_, String>("name"));
+        let rows = tables.iter().flat_map(|table| {
+            self.query_lines(&format!("SELECT * FROM \"{table}\""), |row| {
+                let columns = row.as_ref().column_count();
+                let values =
+                    (0..columns).map(|column| row.get_ref(column).map(|it| format!("{it:?}")));
+                Ok(format!("{table} {}", values.collect::<Result<Vec<_>, _>>()?.join(" | ")))
+            })
+        });
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort();
+        rows
+    }
+
+    /// Returns the words of the full-text table with the number of their rows and occurrences.
+    pub(crate) fn dump_words(&self) -> Vec<String> {
+        let Some(table) = self.source.derived_fts_table() else { return Vec::new() };
+        let words = table.table.replace("_fts", "_words");
+        self.query_lines(&format!("SELECT term, doc, cnt FROM {words} ORDER BY term"), |row| {
+            let (word, rows, count): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(format!("{word} {rows} {count}"))
+        })
+    }
+
+    fn query_lines(
+        &self,
+        sql: &str,
+        read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<String>,
+    ) -> Vec<String> {
+        self.read(|reader| Ok(reader.query_all(sql, &[], read)?)).expect("the statement runs")
     }
 
     /// Creates a store for `source` and saves the given drafts.
@@ -149,7 +194,7 @@ impl<S: Source> SourceFixture<S> {
     }
 
     /// Runs a closure with a writer.
-    pub fn write<T>(&self, work: impl FnOnce(&Writer<'_>) -> Result<T, StoreError>) -> T {
+    pub fn write<T>(&self, work: impl FnMut(&Writer<'_>) -> Result<T, StoreError>) -> T {
         self.store.write(Durability::Bulk, work).expect("the write succeeds")
     }
 
@@ -211,9 +256,7 @@ pub fn check_batched_index_writes<S: Source>(source: S, drafts: &[Draft]) {
         let digest = |draft: &Draft| format!("{} {time}", draft.digest);
         let drafts = drafts.iter().map(|draft| Draft { digest: digest(draft), ..draft.clone() });
         let save = |writer: &Writer<'_>| -> Result<(), SourceError> {
-            drafts
-                .into_iter()
-                .try_for_each(|draft| bench.source.save_draft(writer, &draft).map(drop))
+            drafts.clone().try_for_each(|draft| bench.source.save_draft(writer, &draft).map(drop))
         };
         bench.store.write(Durability::Bulk, save).expect("the drafts are saved");
         let written =

@@ -1,2 +1,2 @@
 -- Removes a character from the full-text table.
-DELETE FROM character_fts WHERE rowid = :row;
+DELETE FROM character_fts WHERE rowid = :key;

@@ -139,6 +139,11 @@ mod tests {
     }
 
     #[test]
+    fn characters_follow_an_archive() {
+        testing::check_following(Characters, &sample_cards(), "dough");
+    }
+
+    #[test]
     fn characters_satisfy_the_source_contract() {
         testing::check_source_contract(Characters, &sample_cards(), "dough");
     }

@@ -84,5 +84,5 @@ fn write_character(
 
 /// Replaces the index entry of a character from its stored fields.
 pub(crate) fn index_character(writer: &Writer<'_>, id: i64) -> Result<(), StoreError> {
-    writer.index_row(&FULL_TEXT_TABLE, id, sql!("index"), named_params! { ":id": id })
+    writer.index_row(&FULL_TEXT_TABLE, id, sql!("reindex"), named_params! { ":key": id })
 }

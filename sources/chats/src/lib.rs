@@ -202,6 +202,11 @@ mod tests {
     }
 
     #[test]
+    fn chats_follow_an_archive() {
+        testing::check_following(Chats, &kitchen_chats(), "dough");
+    }
+
+    #[test]
     fn chats_satisfy_the_source_contract() {
         testing::check_source_contract(Chats, &kitchen_chats(), "dough");
     }

@@ -104,7 +104,7 @@ impl Collection {
     pub fn write<T>(
         &self,
         durability: Durability,
-        work: impl FnOnce(&Writer<'_>) -> Result<T, SourceError>,
+        work: impl FnMut(&Writer<'_>) -> Result<T, SourceError>,
     ) -> Result<T, SourceError> {
         self.store.write(durability, work)
     }

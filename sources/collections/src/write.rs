@@ -111,7 +111,7 @@ impl Collection {
             writer.query_all(sql!("chunks_of"), parameters, |row| row.get("id"))?;
         for key in keys {
             if self.indexes == CollectionIndexes::TextAndVectors {
-                let row = named_params! { ":id": key };
+                let row = named_params! { ":key": key };
                 writer.index_row(&FULL_TEXT_TABLE, key, sql!("unindex"), row)?;
             }
             delete_vector(writer, key)?;

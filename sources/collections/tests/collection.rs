@@ -89,7 +89,10 @@ impl TestCollection {
         shelf
     }
 
-    fn write<T>(&self, work: impl FnOnce(&Collection, &Writer<'_>) -> Result<T, SourceError>) -> T {
+    fn write<T>(
+        &self,
+        mut work: impl FnMut(&Collection, &Writer<'_>) -> Result<T, SourceError>,
+    ) -> T {
         self.collection.write(Durability::Full, |writer| work(&self.collection, writer)).unwrap()
     }
 

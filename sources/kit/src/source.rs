@@ -54,8 +54,6 @@ pub struct ItemStatements {
     pub stats_sql: &'static str,
     /// Marks the item `:id` as deleted and returns its full-text rowid as `row`.
     pub remove_sql: &'static str,
-    /// Removes the rowid `:row` from the full-text table.
-    pub unindex_sql: &'static str,
     /// Statements that check and rebuild the full-text table.
     pub derived_fts_table: DerivedFtsTable,
 }
@@ -228,7 +226,12 @@ pub trait Source: Debug + Send + Sync + 'static {
             let this = named_params! { ":id": id };
             let row = writer.query_first(statements.remove_sql, this, |row| row.get("row"))?;
             let Some(row) = row else { return Ok(()) };
-            writer.index_row(table, row, statements.unindex_sql, named_params! { ":row": row })
+            writer.index_row(
+                table,
+                row,
+                statements.derived_fts_table.unindex_sql,
+                named_params! { ":key": row },
+            )
         })
     }
 

@@ -33,6 +33,9 @@ macro_rules! derived_fts_table {
             table: $table.name,
             count_differences_sql: $crate::sql!("fts_differences"),
             fill_sql: $crate::sql!("fill_fts"),
+            index: &$table,
+            reindex_sql: $crate::sql!("reindex"),
+            unindex_sql: $crate::sql!("unindex"),
         }
     };
 }
@@ -59,7 +62,6 @@ macro_rules! item_statements {
             hidden_sql: $crate::sql!("hidden"),
             stats_sql: $crate::sql!("stats"),
             remove_sql: $crate::sql!("remove"),
-            unindex_sql: $crate::sql!("unindex"),
             derived_fts_table: $crate::derived_fts_table!($table),
         }
     };

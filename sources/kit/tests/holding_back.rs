@@ -86,7 +86,7 @@ impl TestTable {
 
     fn write(
         &self,
-        work: impl FnOnce(&Writer<'_>) -> Result<(), StoreError>,
+        work: impl FnMut(&Writer<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         self.store.write(Durability::Bulk, work)
     }

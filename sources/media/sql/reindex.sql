@@ -1,4 +1,4 @@
--- Indexes the document :id from its stored columns.
+-- Indexes the document :key from its stored columns.
 INSERT OR REPLACE INTO media_fts (rowid, title, content, author, keywords)
 SELECT
     id, title, content, author,
@@ -9,4 +9,4 @@ SELECT
         WHERE MediaKeywords.media_id = Media.id AND Keywords.deleted = 0
     )
 FROM Media
-WHERE id = :id;
+WHERE id = :key;

@@ -1,2 +1,2 @@
 -- Removes a document from the full-text table.
-DELETE FROM media_fts WHERE rowid = :row;
+DELETE FROM media_fts WHERE rowid = :key;

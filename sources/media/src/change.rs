@@ -46,7 +46,7 @@ pub(crate) fn update_tags(
     change_tags(writer, (SourceName::Media, "media"), id, tagging, find, |id, tags, now| {
         replace_keywords(writer, id, tags, now)?;
         writer.execute(sql!("touch"), named_params! { ":id": id, ":now": now })?;
-        writer.index_row(&FULL_TEXT_TABLE, id, sql!("reindex"), named_params! { ":id": id })
+        writer.index_row(&FULL_TEXT_TABLE, id, sql!("reindex"), named_params! { ":key": id })
     })
 }
 

@@ -161,6 +161,11 @@ mod tests {
     }
 
     #[test]
+    fn media_follow_an_archive() {
+        testing::check_following(Media, &sample_drafts(), "dough");
+    }
+
+    #[test]
     fn media_satisfy_the_source_contract() {
         testing::check_source_contract(Media, &sample_drafts(), "dough");
     }

@@ -1,4 +1,4 @@
--- Indexes the note :row from its stored columns.
+-- Indexes the note :key from its stored columns.
 INSERT OR REPLACE INTO note_fts (rowid, title, content, keywords, names, folders)
 SELECT
     row, title, content,
@@ -10,4 +10,4 @@ SELECT
     ),
     names, folders
 FROM notes
-WHERE row = :row;
+WHERE row = :key;

@@ -1,2 +1,2 @@
 -- Removes a note from the full-text table.
-DELETE FROM note_fts WHERE rowid = :row;
+DELETE FROM note_fts WHERE rowid = :key;

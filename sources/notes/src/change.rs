@@ -129,7 +129,7 @@ fn apply_replacement(
     if let Some(tags) = &replacement.tags {
         replace_keywords(writer, &note.id, tags, now)?;
     }
-    let this = named_params! { ":row": note.row };
+    let this = named_params! { ":key": note.row };
     writer.index_row(&FULL_TEXT_TABLE, note.row, sql!("reindex"), this)?;
     record_local_change(writer, SourceName::Notes, &note.id, now)?;
     Ok(to_written(find_note(writer, &note.id)?))
@@ -144,7 +144,7 @@ fn delete_note(writer: &Writer<'_>, note: StoredNote) -> Result<ChangedItem, Sou
         named_params! { ":row": note.row, ":now": now },
         |row| row.get("version"),
     )?;
-    let this = named_params! { ":row": note.row };
+    let this = named_params! { ":key": note.row };
     writer.index_row(&FULL_TEXT_TABLE, note.row, sql!("unindex"), this)?;
     record_local_change(writer, SourceName::Notes, &note.id, now)?;
     Ok(to_written(StoredNote { version: version.unwrap_or(note.version), ..note }))

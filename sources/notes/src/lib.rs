@@ -169,6 +169,11 @@ mod tests {
     }
 
     #[test]
+    fn notes_follow_an_archive() {
+        testing::check_following(Notes, &bakery_notes(), "dough");
+    }
+
+    #[test]
     fn notes_satisfy_the_source_contract() {
         testing::check_source_contract(Notes, &bakery_notes(), "dough");
     }

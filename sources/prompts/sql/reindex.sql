@@ -1,4 +1,4 @@
--- Indexes the prompt :id from its stored columns.
+-- Indexes the prompt :key from its stored columns.
 INSERT OR REPLACE INTO prompt_fts (
     rowid, name, details, system_prompt, user_prompt, author, keywords
 )
@@ -11,4 +11,4 @@ SELECT
         WHERE PromptKeywordLinks.prompt_id = Prompts.id AND PromptKeywordsTable.deleted = 0
     )
 FROM Prompts
-WHERE id = :id;
+WHERE id = :key;

@@ -1,2 +1,2 @@
 -- Removes a prompt from the full-text table.
-DELETE FROM prompt_fts WHERE rowid = :row;
+DELETE FROM prompt_fts WHERE rowid = :key;

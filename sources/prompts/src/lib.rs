@@ -149,6 +149,11 @@ mod tests {
     }
 
     #[test]
+    fn prompts_follow_an_archive() {
+        testing::check_following(Prompts, &sample_prompts(), "dough");
+    }
+
+    #[test]
     fn prompts_satisfy_the_source_contract() {
         testing::check_source_contract(Prompts, &sample_prompts(), "dough");
     }

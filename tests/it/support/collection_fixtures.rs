@@ -43,7 +43,7 @@ pub(crate) fn open_collection(library: &Library, name: &str) -> Collection {
 }
 
 /// Runs `work` in a write transaction of a collection.
-pub(crate) fn write_collection(collection: &Collection, work: impl FnOnce(&Writer<'_>)) {
+pub(crate) fn write_collection(collection: &Collection, mut work: impl FnMut(&Writer<'_>)) {
     let done = collection.write(Durability::Full, |writer| {
         work(writer);
         Ok(())

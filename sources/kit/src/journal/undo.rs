@@ -166,5 +166,10 @@ fn delete_item(source: &dyn Source, writer: &Writer<'_>, item: &str) -> Result<(
     let row = writer.query_first(statements.remove_sql, this, |row| row.get::<_, i64>("row"))?;
     let Some(row) = row else { return Ok(()) };
     let table = source.searched_table(&Filters::default()).0;
-    Ok(writer.index_row(table, row, statements.unindex_sql, named_params! { ":row": row })?)
+    Ok(writer.index_row(
+        table,
+        row,
+        statements.derived_fts_table.unindex_sql,
+        named_params! { ":key": row },
+    )?)
 }

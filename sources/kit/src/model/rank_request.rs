@@ -219,24 +219,38 @@ pub struct HitRequest {
     pub matches: Vec<RankedMatch>,
 }
 
+/// Maximum age of a request when its deadline is made. It bounds what a flag that outlives its request
+/// would do.
+const MAX_REQUEST_AGE: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// Time limit of a request: a fixed instant, or earlier if the request is cancelled.
 #[derive(Clone, Debug)]
 pub struct Deadline {
     /// Latest instant at which the work must stop.
     pub expires_at: Instant,
+    began_at: Instant,
     cancel: Option<CancelFlag>,
 }
 
 impl Deadline {
     /// Creates a deadline `patience` from now.
     pub fn after(timeout: std::time::Duration) -> Self {
-        Self { expires_at: Instant::now() + timeout, cancel: None }
+        let began_at = Instant::now();
+        Self { expires_at: began_at + timeout, began_at, cancel: None }
+    }
+
+    /// Returns the time at which the request began, at most [`MAX_REQUEST_AGE`] before this deadline
+    /// was made. What others wrote before that time must be read.
+    pub(crate) fn began_at(&self) -> Instant {
+        self.began_at
     }
 
     /// Adds a cancellation flag that can end the work before the deadline.
     #[must_use]
     pub fn with_cancellation(self, cancel: &CancelFlag) -> Self {
-        Self { cancel: Some(cancel.clone()), ..self }
+        let oldest = self.began_at.checked_sub(MAX_REQUEST_AGE).unwrap_or(self.began_at);
+        let began_at = cancel.began_at().clamp(oldest, self.began_at);
+        Self { cancel: Some(cancel.clone()), began_at, ..self }
     }
 
     /// Returns whether the deadline has passed or the request was cancelled.

@@ -4,6 +4,8 @@
 const JOURNAL_SCHEMA: &str = include_str!("../../../../schemas/sqlite/shared/journal.sql");
 /// The tables of links, the same in each database with items.
 const LINKS_SCHEMA: &str = include_str!("../../../../schemas/sqlite/shared/links.sql");
+/// The state of a file that follows an archive, the same in each database that can.
+const ARCHIVE_SCHEMA: &str = include_str!("../../../../schemas/sqlite/shared/archive.sql");
 
 /// A database of a library, or of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,6 +52,11 @@ impl Database {
         }
     }
 
+    /// Returns whether files of this kind may follow an archive.
+    pub(crate) fn can_follow(self) -> bool {
+        self.migrations().contains(&ARCHIVE_SCHEMA)
+    }
+
     /// Returns the migrations, oldest first. `PRAGMA user_version` is the number of migrations that
     /// have run.
     pub(crate) fn migrations(self) -> &'static [&'static str] {
@@ -68,6 +75,7 @@ impl Database {
                 JOURNAL_SCHEMA,
                 include_str!("../../../../schemas/sqlite/chacha/0012_list_indexes.sql"),
                 LINKS_SCHEMA,
+                ARCHIVE_SCHEMA,
             ],
             Self::Media => &[
                 include_str!("../../../../schemas/sqlite/media/0001_core.sql"),
@@ -79,6 +87,7 @@ impl Database {
                 JOURNAL_SCHEMA,
                 include_str!("../../../../schemas/sqlite/media/0008_list_indexes.sql"),
                 LINKS_SCHEMA,
+                ARCHIVE_SCHEMA,
             ],
             Self::Prompts => &[
                 include_str!("../../../../schemas/sqlite/prompts/0001_core.sql"),
@@ -89,16 +98,19 @@ impl Database {
                 JOURNAL_SCHEMA,
                 include_str!("../../../../schemas/sqlite/prompts/0007_list_indexes.sql"),
                 LINKS_SCHEMA,
+                ARCHIVE_SCHEMA,
             ],
             Self::Imports => &[
                 include_str!("../../../../schemas/sqlite/imports/0001_files.sql"),
                 include_str!("../../../../schemas/sqlite/imports/0002_two_way_folders.sql"),
+                ARCHIVE_SCHEMA,
             ],
             Self::Index | Self::Collection => &[
                 include_str!("../../../../schemas/sqlite/collection/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/collection/0002_shared_texts.sql"),
                 include_str!("../../../../schemas/sqlite/collection/0003_fts_versions.sql"),
                 include_str!("../../../../schemas/sqlite/collection/0004_fts_version_3.sql"),
+                ARCHIVE_SCHEMA,
             ],
             Self::Embeddings => {
                 &[include_str!("../../../../schemas/sqlite/embeddings/0001_vectors.sql")]
@@ -108,8 +120,11 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/server/0002_collections.sql"),
                 include_str!("../../../../schemas/sqlite/server/0003_tenants.sql"),
                 include_str!("../../../../schemas/sqlite/server/0004_oauth.sql"),
+                ARCHIVE_SCHEMA,
             ],
-            Self::Audit => &[include_str!("../../../../schemas/sqlite/audit/0001_entries.sql")],
+            Self::Audit => {
+                &[include_str!("../../../../schemas/sqlite/audit/0001_entries.sql"), ARCHIVE_SCHEMA]
+            }
         }
     }
 }

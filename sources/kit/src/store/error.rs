@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
+use super::archive::ArchiveError;
+
 /// Error of opening, reading or writing a store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -76,6 +78,31 @@ pub enum StoreError {
     /// cancelled.
     #[error("stopped: the deadline of this request has passed")]
     DeadlineExceeded,
+    /// The archive that keeps the rows failed.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The archive does not have the rows of the file.
+    #[error(
+        "{} is not in the archive of the settings; run `vademecum migrate --to archive`",
+        path.display()
+    )]
+    NotArchived {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// The rows in the archive correspond to other migrations than those of this program.
+    #[error(
+        "the archive has schema {found} of this database, this program has {known}; use one version of the program on all servers, or run `vademecum migrate --upgrade archive`"
+    )]
+    OtherSchema {
+        /// Schema of the rows in the archive.
+        found: u32,
+        /// Schema of this program.
+        known: u32,
+    },
+    /// Others wrote to the same database of the archive again and again.
+    #[error("others keep changing this library; nothing was changed, try again")]
+    Conflict,
     /// A thread panicked while writing; the store must be reopened.
     #[error("an earlier write was aborted")]
     Poisoned,
@@ -118,8 +145,15 @@ impl StoreError {
             | Self::Newer { .. }
             | Self::Damaged { .. }
             | Self::Full { .. }
-            | Self::ReadOnly { .. } => true,
-            Self::Busy(_) | Self::Statement(_) | Self::DeadlineExceeded | Self::Poisoned => false,
+            | Self::ReadOnly { .. }
+            | Self::NotArchived { .. }
+            | Self::OtherSchema { .. }
+            | Self::Archive(_) => true,
+            Self::Conflict
+            | Self::Busy(_)
+            | Self::Statement(_)
+            | Self::DeadlineExceeded
+            | Self::Poisoned => false,
         }
     }
 
@@ -128,6 +162,18 @@ impl StoreError {
         match self {
             Self::DeadlineExceeded => "took too long",
             Self::Damaged { .. } => "its database is damaged; run `vademecum check` on the server",
+            Self::Archive(ArchiveError::Unconfirmed(_)) => {
+                "the archive did not confirm the change, which may be stored; read the item before \
+                 you repeat it"
+            }
+            Self::Archive(_) => {
+                "the archive of the libraries cannot be reached; nothing was changed, try again in a \
+                 few seconds"
+            }
+            Self::NotArchived { .. } | Self::OtherSchema { .. } => {
+                "its database and the archive do not fit; run `vademecum check` on the server"
+            }
+            Self::Conflict => "others changed it at the same time; nothing was changed, try again",
             Self::Folder { .. }
             | Self::Open { .. }
             | Self::Foreign { .. }

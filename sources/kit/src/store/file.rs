@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use super::{
     Database, Durability, FtsTable, IndexCache, ReadOnlyFile, Reader, StoreError, Writer,
     access::restrict_connection,
+    archive::{FollowedFile, Follower, forget_state},
     compressed_text::register_chunk_text,
     index_cache::IndexCaches,
     pool_wait::PoolWaits,
@@ -55,7 +56,9 @@ pub struct Store {
     path: PathBuf,
     /// Items that readers may see; `None` if all are visible.
     access: Option<Arc<ItemAccess>>,
-    journal_limits: JournalLimits,
+    pub(super) journal_limits: JournalLimits,
+    /// The archive that keeps the rows, if there is one.
+    pub(super) follower: Option<Follower>,
     open: Mutex<Option<Arc<OpenDatabase>>>,
     pool_waits: PoolWaits,
 }
@@ -64,8 +67,19 @@ pub struct Store {
 pub(super) struct OpenDatabase {
     readers: r2d2::Pool<SqliteConnectionManager>,
     pub(super) writer: Mutex<Connection>,
+    /// State of following, if the file follows an archive.
+    pub(super) followed: Option<FollowedFile>,
     indexes: IndexCaches,
     filters: FilterCache,
+}
+
+impl OpenDatabase {
+    /// Carries the caches over a transaction.
+    pub(super) fn advance_caches(&self, written: Vec<TableChanges>) {
+        for TableChanges { table, before, after, rows } in written {
+            self.indexes.advance_state(table, &before, after, &rows);
+        }
+    }
 }
 
 impl Store {
@@ -78,7 +92,14 @@ impl Store {
     pub fn with_path(database: Database, path: PathBuf) -> Self {
         let (open, pool_waits) = (Mutex::new(None), PoolWaits::default());
         let journal_limits = JournalLimits::default();
-        Self { database, path, access: None, journal_limits, open, pool_waits }
+        Self { database, path, access: None, journal_limits, follower: None, open, pool_waits }
+    }
+
+    /// Has the store follow an archive: reads see what other servers wrote, and writes are stored
+    /// there before they are answered.
+    #[must_use]
+    pub(super) fn following(self, follower: Follower) -> Self {
+        Self { follower: Some(follower), ..self }
     }
 
     /// Sets the limits of the journal.
@@ -91,7 +112,8 @@ impl Store {
     /// Writes are not restricted.
     #[must_use]
     pub fn restricted_to(&self, access: Arc<ItemAccess>) -> Self {
-        Self { access: Some(access), ..Self::with_path(self.database, self.path.clone()) }
+        let (access, follower) = (Some(access), self.follower.clone());
+        Self { access, follower, ..Self::with_path(self.database, self.path.clone()) }
     }
 
     /// Returns the kind of database.
@@ -123,6 +145,7 @@ impl Store {
             return Err(StoreError::DeadlineExceeded.into());
         }
         let open = self.open()?;
+        self.catch_up(&open, deadline.began_at())?;
         let connection = self.acquire_reader(&open)?;
         let visibility = match self.access {
             None => Visibility::All,
@@ -161,13 +184,17 @@ impl Store {
         }
     }
 
-    /// Writes in one transaction: all changes are committed, or none.
+    /// Writes in one transaction: all changes are committed, or none. `work` is repeated if another
+    /// server wrote to the archive first.
     pub fn write<T, E: From<StoreError>>(
         &self,
         durability: Durability,
-        work: impl FnOnce(&Writer<'_>) -> Result<T, E>,
+        mut work: impl FnMut(&Writer<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let open = self.open()?;
+        if let (Some(follower), Some(file)) = (&self.follower, &open.followed) {
+            return self.write_to_archive(&open, (follower, file), work);
+        }
         let mut connection = lock(&open.writer);
         connection
             .pragma_update(None, "synchronous", durability.pragma())
@@ -176,10 +203,11 @@ impl Store {
         let writer = Writer::new(&transaction, self.journal_limits);
         let answer = work(&writer)?;
         let written = writer.flush_and_take_changes()?;
-        transaction.commit().map_err(|error| StoreError::from_file(&self.path, error))?;
-        for TableChanges { table, before, after, rows } in written {
-            open.indexes.advance_state(table, &before, after, &rows);
+        if self.database.can_follow() {
+            forget_state(&transaction).map_err(StoreError::from)?;
         }
+        transaction.commit().map_err(|error| StoreError::from_file(&self.path, error))?;
+        open.advance_caches(written);
         Ok(answer)
     }
 
@@ -189,6 +217,7 @@ impl Store {
         work: impl FnOnce(&Writer<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let open = self.open()?;
+        self.catch_up(&open, Instant::now())?;
         let mut connection = lock(&open.writer);
         let transaction = begin_immediate(&mut connection)?;
         let answer = work(&Writer::new(&transaction, self.journal_limits));
@@ -301,7 +330,9 @@ impl Store {
                 (connection, manager.with_flags(ReadOnlyFile::FLAGS))
             }
         };
-        self.migrate(&mut writer)?;
+        let is_new = self.migrate(&mut writer)?;
+        let follower = self.follower.as_ref().filter(|_| unwritten.is_none());
+        let followed = follower.map(|follower| follower.attach(&writer, is_new)).transpose()?;
         let (database, access) = (self.database, self.access.clone());
         let manager = manager.with_init(move |connection| {
             configure_connection(connection)?;
@@ -321,18 +352,19 @@ impl Store {
         Ok(OpenDatabase {
             readers,
             writer: Mutex::new(writer),
+            followed,
             indexes: IndexCaches::default(),
             filters: FilterCache::default(),
         })
     }
 
-    /// Runs the pending migrations.
-    fn migrate(&self, connection: &mut Connection) -> Result<(), StoreError> {
+    /// Runs the pending migrations. Returns whether the file is new.
+    fn migrate(&self, connection: &mut Connection) -> Result<bool, StoreError> {
         let failed = |source| self.open_error(source);
         let migrations = self.database.migrations();
         let done = self.detect_schema(connection)?;
         if done == migrations.len() {
-            return Ok(());
+            return Ok(false);
         }
         // Cannot be changed inside a transaction; the setting is stored in the file.
         connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
@@ -348,7 +380,8 @@ impl Store {
             .pragma_update(None, "application_id", Database::APPLICATION_ID)
             .and_then(|()| transaction.pragma_update(None, "user_version", newest))
             .and_then(|()| transaction.commit())
-            .map_err(failed)
+            .map_err(failed)?;
+        Ok(done == 0)
     }
 
     fn open_error(&self, source: rusqlite::Error) -> StoreError {

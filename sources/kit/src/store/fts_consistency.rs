@@ -5,7 +5,7 @@ use std::time::Duration;
 use rusqlite::{Connection, named_params};
 
 use super::{
-    Store, StoreError,
+    FtsTable, Store, StoreError,
     file::{begin_immediate, open_connection},
 };
 use crate::model::Deadline;
@@ -26,6 +26,12 @@ pub struct DerivedFtsTable {
     pub count_differences_sql: &'static str,
     /// Statements that fill the empty table from all rows.
     pub fill_sql: &'static str,
+    /// Definition of the table.
+    pub index: &'static FtsTable,
+    /// Statement that indexes the row `:key` from the stored rows, replacing its previous entry.
+    pub reindex_sql: &'static str,
+    /// Statement that removes the row `:key` from the table.
+    pub unindex_sql: &'static str,
 }
 
 /// Differences between a full-text table and its rows.
@@ -137,6 +143,17 @@ mod tests {
                     SELECT id FROM prompt_fts_docsize
                 )) AS missing, 0 AS stray",
         fill_sql: "INSERT INTO prompt_fts (rowid, name) SELECT id, name FROM Prompts",
+        index: &FtsTable {
+            name: "prompt_fts",
+            columns: &[],
+            state_sql: "",
+            postings_sql: "",
+            lengths_sql: "",
+            terms_sql: "",
+            variant_weight: 1.0,
+        },
+        reindex_sql: "",
+        unindex_sql: "",
     };
 
     fn execute(store: &Store, sql: &str, parameters: &Parameters<'_>) {

@@ -230,11 +230,11 @@ mod tests {
         parameters: &[],
     };
 
-    fn insert_keywords(store: &Store, words: impl Iterator<Item = String>) {
+    fn insert_keywords(store: &Store, words: impl Iterator<Item = String> + Clone) {
         let insert =
             "INSERT INTO keywords (keyword, created_at, last_modified) VALUES (:w, '', '')";
         let written = store.write(Durability::Bulk, |writer| {
-            for word in words {
+            for word in words.clone() {
                 writer.execute(insert, &[(":w", &word)])?;
             }
             Ok::<_, StoreError>(())

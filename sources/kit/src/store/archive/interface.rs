@@ -96,7 +96,9 @@ pub enum ArchiveError {
     #[error("the archive did not confirm a write; it may be stored: {0}")]
     Unconfirmed(String),
     /// The archive was written by a newer version of the program.
-    #[error("the archive has schema {found}, this program supports up to {known}; use a newer version")]
+    #[error(
+        "the archive has schema {found}, this program supports up to {known}; use a newer version"
+    )]
     Newer {
         /// Schema of the archive.
         found: u32,
@@ -148,7 +150,12 @@ pub trait Archive: Debug + Send + Sync + 'static {
     fn remove_part(&self, part: &PartName) -> Result<(), ArchiveError>;
 
     /// Returns a shared value that has not expired. `kind` groups the keys.
-    fn value(&self, user: &str, kind: &str, key: &[u8]) -> Result<Option<SharedValue>, ArchiveError>;
+    fn value(
+        &self,
+        user: &str,
+        kind: &str,
+        key: &[u8],
+    ) -> Result<Option<SharedValue>, ArchiveError>;
 
     /// Returns shared values that have not expired, in the order of `keys`.
     fn values(

@@ -1,4 +1,4 @@
--- Indexes the character :id from its stored fields.
+-- Indexes the character :key from its stored fields.
 INSERT OR REPLACE INTO character_fts (
     rowid, name, tags, description, personality, scenario, first_message, alternate_greetings,
     system_prompt, post_history_instructions, message_example, character_book, creator_notes
@@ -7,4 +7,4 @@ SELECT
     id, name, tags, description, personality, scenario, first_message, alternate_greetings,
     system_prompt, post_history_instructions, message_example, character_book, creator_notes
 FROM character_texts
-WHERE id = :id;
+WHERE id = :key;

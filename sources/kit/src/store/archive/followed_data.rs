@@ -1,0 +1,117 @@
+//! The databases of a data folder that follow an archive.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::{Archive, FollowOptions, Follower, PartName, Reachability, part_group::PartGroup};
+use crate::store::{Database, DerivedFtsTable, Store};
+
+/// Databases of a library that an archive keeps. Vectors are derived, and not kept.
+const LIBRARY: [Database; 4] =
+    [Database::Chacha, Database::Media, Database::Prompts, Database::Imports];
+
+/// Connects the stores of a data folder with an archive. Stores of one user are checked for changes
+/// together.
+#[derive(Debug)]
+pub struct FollowedData {
+    archive: Arc<dyn Archive>,
+    reachability: Arc<Reachability>,
+    derived: Vec<(Database, DerivedFtsTable)>,
+    options: FollowOptions,
+    groups: Mutex<HashMap<String, Arc<PartGroup>>>,
+}
+
+impl FollowedData {
+    /// Creates the connection. `derived` are the full-text tables of each kind of database.
+    pub fn new(
+        archive: Arc<dyn Archive>,
+        derived: Vec<(Database, DerivedFtsTable)>,
+        options: FollowOptions,
+    ) -> Self {
+        let (reachability, groups) = (Arc::default(), Mutex::default());
+        Self { archive, reachability, derived, options, groups }
+    }
+
+    /// Returns the archive.
+    pub fn archive(&self) -> &Arc<dyn Archive> {
+        &self.archive
+    }
+
+    /// Returns whether the archive was reached.
+    pub fn reachability(&self) -> &Arc<Reachability> {
+        &self.reachability
+    }
+
+    /// Has a database of a user's library follow the archive.
+    #[must_use]
+    pub fn follow_library(&self, store: Store, user: &str) -> Store {
+        let Some(index) = LIBRARY.iter().position(|database| *database == store.database()) else {
+            return store;
+        };
+        let parts = || LIBRARY.iter().map(|database| library_part(user, *database)).collect();
+        let group = self.group(format!("library/{user}"), parts);
+        self.connect(store, group, index)
+    }
+
+    /// Has a database of the server follow the archive.
+    #[must_use]
+    pub fn follow_server(&self, store: Store) -> Store {
+        let part = part_name(store.database());
+        self.follow_alone(store, part.to_owned())
+    }
+
+    /// Has a collection follow the archive. `file` is the name of its file.
+    #[must_use]
+    pub fn follow_collection(&self, store: Store, file: &str) -> Store {
+        self.follow_alone(store, format!("collection/{file}"))
+    }
+
+    fn follow_alone(&self, store: Store, part: String) -> Store {
+        let parts = || vec![PartName { user: String::new(), part: part.clone() }];
+        let group = self.group(part.clone(), parts);
+        self.connect(store, group, 0)
+    }
+
+    fn group(&self, name: String, parts: impl FnOnce() -> Vec<PartName>) -> Arc<PartGroup> {
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        // Groups that no store uses are removed before another is added.
+        if !groups.contains_key(&name) {
+            groups.retain(|_, group| Arc::strong_count(group) > 1);
+        }
+        let group = groups.entry(name).or_insert_with(|| {
+            let (archive, reachability) =
+                (Arc::clone(&self.archive), Arc::clone(&self.reachability));
+            Arc::new(PartGroup::new(archive, reachability, parts()))
+        });
+        Arc::clone(group)
+    }
+
+    fn connect(&self, store: Store, group: Arc<PartGroup>, index: usize) -> Store {
+        let database = store.database();
+        let derived = self.derived.iter().filter(|(kind, _)| *kind == database);
+        let derived = derived.map(|(_, table)| *table).collect();
+        store.following(Follower { group, index, database, derived, options: self.options })
+    }
+}
+
+/// Returns the name of a database of a user's library.
+pub(super) fn library_part(user: &str, database: Database) -> PartName {
+    PartName { user: user.to_owned(), part: part_name(database).to_owned() }
+}
+
+/// Returns the name of a kind of database.
+fn part_name(database: Database) -> &'static str {
+    match database {
+        Database::Chacha => "chacha",
+        Database::Media => "media",
+        Database::Prompts => "prompts",
+        Database::Imports => "imports",
+        Database::Index => "index",
+        Database::Collection => "collection",
+        Database::Embeddings => "embeddings",
+        Database::Server => "server",
+        Database::Audit => "audit",
+    }
+}
