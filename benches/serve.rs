@@ -305,6 +305,7 @@ fn measure_sessions() -> Result<()> {
             ..config::Sessions::default()
         };
         let registry = UserRegistry::new(LibraryConfig {
+            archive: None,
             tldw: None,
             users: folder.path().to_owned(),
             embeddings: None,

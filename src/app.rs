@@ -1,13 +1,15 @@
 //! Assembles the program from its settings: stores, actors, services and transports.
 
+mod archive;
 mod custom_tools;
 mod libraries;
 mod limits;
 mod monitoring;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use tokio::task::JoinHandle;
+use vademecum_kit::store::DataFolder;
 use vademecum_tldw::TldwError;
 
 use self::{
@@ -54,6 +56,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct App {
     settings: Settings,
+    data: DataFolder,
     principal: Principal,
     user_registry: Arc<UserRegistry>,
     collections: Arc<Catalogue>,
@@ -140,14 +143,15 @@ impl App {
     pub fn new(settings: Settings) -> Result<Self, AppError> {
         let settings = settings.with_oauth_resource()?;
         let principal = local_principal(settings.storage.user.parse()?);
-        let folder = settings.storage.data_folder()?;
-        let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
+        let data = archive::open_data_folder(&settings)?;
+
+        let embeddings = Embeddings::open(&settings.embeddings, &data)?.map(Arc::new);
         let all_tools = registry::tools();
         let metrics = Metrics::new(&monitoring::metric_labels(&all_tools))?;
-        let registry = open_user_registry(&settings, &folder, embeddings.clone())?;
+        let registry = open_user_registry(&settings, &data, embeddings.clone())?;
         let registry = Arc::new(registry.with_metrics(metrics.clone()));
         let (timeout, tools) = (settings.limits.source_timeout(), &settings.tools);
-        let collections = Arc::new(Catalogue::new(&folder));
+        let collections = Arc::new(Catalogue::new(&data));
         let profiles =
             Arc::new(Profiles::new(&settings.profiles, &settings.secrets.passphrase_source())?);
         let databases = Arc::new(Databases::new(Arc::clone(&profiles)));
@@ -173,7 +177,7 @@ impl App {
             .with_segments(tools.rag_search_segments.get().into());
         let toolbox = Arc::new(toolbox);
         let sessions = protocol_sessions(&settings);
-        let observer = monitoring::request_observer(&settings, metrics, &folder)?;
+        let observer = monitoring::request_observer(&settings, metrics, &data)?;
         let service = Service::new(
             Arc::clone(&toolbox) as _,
             Arc::new(sessions),
@@ -205,6 +209,7 @@ impl App {
         );
         Ok(Self {
             settings,
+            data,
             principal,
             user_registry: registry,
             collections,
@@ -275,17 +280,21 @@ impl App {
         self.service.handle(&peer, message, &Outbound::default()).await.message
     }
 
+    /// Returns the data folder.
+    pub fn data(&self) -> &DataFolder {
+        &self.data
+    }
+
     /// Returns the users of this server and their keys.
     pub fn accounts(&self) -> Result<Accounts, AppError> {
-        Ok(Accounts::new(&self.settings.storage.data_folder()?))
+        Ok(Accounts::new(&self.data))
     }
 
     /// Returns the logins of a server that browsers find at `address`, which is also its
     /// authorization server. They are of use while no server runs: commands prepare users with them.
     pub fn logins(&self, address: &PublicUrl) -> Result<AuthorizationServer, AppError> {
-        let folder = self.settings.storage.data_folder()?;
         let (auth, user) = (&self.settings.auth, self.principal.user());
-        Ok(AuthorizationServer::open(auth, address, &folder, user)?)
+        Ok(AuthorizationServer::open(auth, address, &self.data, user)?)
     }
 
     /// Returns the authorization server; `None` without a public address.
@@ -296,14 +305,13 @@ impl App {
     /// Returns the state of the HTTP and WebSocket server that browsers on this machine find at
     /// `address`, or an error if authentication cannot be set up.
     pub fn server_state(&self, address: PublicUrl) -> Result<ServerState, AppError> {
-        let folder = self.settings.storage.data_folder()?;
         let (auth, server) = (&self.settings.auth, &self.settings.server);
-        let authenticator = Authenticator::open(auth, &folder, self.principal.clone())?;
+        let authenticator = Authenticator::open(auth, &self.data, self.principal.clone())?;
         let authenticator = authenticator.with_deny_rules(DenyRules::new(&self.settings.deny));
         let address = server.public_url.clone().unwrap_or(address);
         let logins =
             if server.pages || auth.oauth { Some(Arc::new(self.logins(&address)?)) } else { None };
-        let pages = server.pages.then(|| self.page_services(&folder));
+        let pages = server.pages.then(|| self.page_services());
         if server.pages {
             self.site.set(address);
         }
@@ -315,12 +323,12 @@ impl App {
         })
     }
 
-    fn page_services(&self, folder: &Path) -> PageServices {
+    fn page_services(&self) -> PageServices {
         PageServices {
             registry: Arc::clone(&self.user_registry),
             collections: Arc::clone(&self.collections),
-            accounts: Arc::new(Accounts::new(folder)),
-            audit: self.settings.audit.enabled.then(|| Arc::new(AuditStore::new(folder))),
+            accounts: Arc::new(Accounts::new(&self.data)),
+            audit: self.settings.audit.enabled.then(|| Arc::new(AuditStore::new(&self.data))),
             reader_limits: self.reader_limits(),
         }
     }

@@ -163,7 +163,7 @@ impl VectorIndexer {
     /// Returns the number of items that differ from the index. Creates no file.
     pub(super) fn count_outdated(&self) -> Result<usize, SourceError> {
         let mut behind = 0;
-        for (source, store) in self.sources.iter().filter(|(_, store)| store.path().exists()) {
+        for (source, store) in self.sources.iter().filter(|(_, store)| store.may_have_rows()) {
             let IndexDiff { changed, deleted: gone } = self.diff_source(&**source, store)?;
             behind += changed.len() + gone.len();
         }

@@ -10,7 +10,7 @@ use std::{
 use actix::prelude::*;
 use tokio::sync::watch;
 use vademecum_kit::{
-    model::{Deadline, ItemAccess, JournalLimits, SourceName},
+    model::{Deadline, ItemAccess, SourceName},
     source::{Source, SourceError},
     store::{Database, Store},
 };
@@ -51,10 +51,10 @@ pub struct Library {
 }
 
 impl Library {
-    /// Starts the actors for the user with this folder, with these limits of the journal. With `tldw`, the stores replicate the
-    /// databases of a tldw user.
+    /// Starts the actors for the user with this folder and the stores that `open_store` returns. With
+    /// `tldw`, the stores replicate the databases of a tldw user.
     pub(crate) fn start(
-        (folder, journal_limits): (&Path, JournalLimits),
+        (folder, open_store): (&Path, &dyn Fn(Database) -> Store),
         sources: &[Arc<dyn Source>],
         source_timeout: Duration,
         tldw: Option<(&TldwDirectory, &str)>,
@@ -63,10 +63,7 @@ impl Library {
     ) -> Self {
         let stores: HashMap<Database, Arc<Store>> = Database::ALL
             .into_iter()
-            .map(|database| {
-                let store = Store::new(database, folder).with_journal_limits(journal_limits);
-                (database, Arc::new(store))
-            })
+            .map(|database| (database, Arc::new(open_store(database))))
             .collect();
         let replicas = tldw.map_or_else(Vec::new, |(tldw, id)| {
             let stores = stores.iter().map(|(database, store)| (*database, Arc::clone(store)));
@@ -89,7 +86,7 @@ impl Library {
                     .with_metrics(metrics)
             })
             .collect();
-        let ledger = Arc::new(Store::new(Database::Imports, folder));
+        let ledger = Arc::new(open_store(Database::Imports));
         let aggregator =
             Aggregator::new(sources, indexer.clone(), Arc::clone(&pool), source_timeout)
                 .with_metrics(metrics);

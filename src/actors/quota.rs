@@ -1,7 +1,6 @@
 //! Quotas of a library: size and number of items, checked before a tool adds to it.
 
 use std::{
-    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -13,7 +12,10 @@ use vademecum_core::{
 };
 
 use super::{CallError, Library};
-use vademecum_kit::model::{Deadline, SourceName};
+use vademecum_kit::{
+    model::{Deadline, SourceName},
+    store::DataFolder,
+};
 
 /// Time for which a number of items is used. Counting reads every index of a library.
 const COUNT_TTL: Duration = Duration::from_secs(1);
@@ -40,7 +42,7 @@ pub struct LibraryUse {
 impl LibraryQuotas {
     /// Creates quotas with these defaults. The data folder has the accounts, which may override
     /// them.
-    pub fn new(defaults: Quotas, data: &Path) -> Self {
+    pub fn new(defaults: Quotas, data: impl Into<DataFolder>) -> Self {
         Self { defaults, accounts: Arc::new(Accounts::new(data)), counts: DashMap::new() }
     }
 
@@ -94,7 +96,7 @@ async fn count_items(library: &Library) -> Result<u64, CallError> {
     let mut items = 0;
     for source in SourceName::ALL.into_iter().filter_map(|name| library.source(name)) {
         // Counting must not create a file.
-        if !source.store_path().exists() {
+        if !source.has_store() {
             continue;
         }
         let stats = source.stats(Deadline::after(COUNT_TIMEOUT)).await?;

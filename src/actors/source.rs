@@ -121,9 +121,9 @@ impl SourceHandle {
         self.address.connected()
     }
 
-    /// Returns whether the file of the store exists.
+    /// Returns whether the store may have rows.
     pub(crate) fn has_store(&self) -> bool {
-        self.store.path().exists()
+        self.store.may_have_rows()
     }
 
     /// Returns the path of the store.

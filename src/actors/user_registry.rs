@@ -17,7 +17,7 @@ use uuid::Uuid;
 use vademecum_kit::{
     model::{ItemAccess, JournalLimits},
     source::Source,
-    store::{Database, Store},
+    store::{DataFolder, Database, archive::FollowedData},
 };
 
 use super::{
@@ -37,6 +37,8 @@ use vademecum_mcp::Scope;
 pub struct LibraryConfig {
     /// Folder of all users.
     pub users: PathBuf,
+    /// Archive that keeps the libraries.
+    pub archive: Option<Arc<FollowedData>>,
     /// tldw directory that libraries are served from instead.
     pub tldw: Option<TldwDirectory>,
     /// Sources of every library.
@@ -49,6 +51,13 @@ pub struct LibraryConfig {
     pub limits: Limits,
     /// Limits of conversations.
     pub sessions: Sessions,
+}
+
+impl LibraryConfig {
+    fn data_folder(&self) -> DataFolder {
+        let data = self.users.parent().unwrap_or(&self.users);
+        DataFolder::new(data.to_owned(), self.archive.clone())
+    }
 }
 
 /// Registry of open libraries and active conversations.
@@ -85,8 +94,7 @@ impl UserRegistry {
     /// Creates an empty registry.
     pub fn new(config: LibraryConfig) -> Self {
         let sessions = Arc::new(SessionStore::new(config.sessions.clone()));
-        let data = config.users.parent().unwrap_or(&config.users);
-        let quotas = LibraryQuotas::new(Quotas::default(), data);
+        let quotas = LibraryQuotas::new(Quotas::default(), config.data_folder());
         Self {
             config,
             metrics: Metrics::default(),
@@ -106,8 +114,7 @@ impl UserRegistry {
     /// Sets the quotas of users for whom the account has no others.
     #[must_use]
     pub fn with_quotas(self, defaults: Quotas) -> Self {
-        let data = self.config.users.parent().unwrap_or(&self.config.users);
-        Self { quotas: LibraryQuotas::new(defaults, data), ..self }
+        Self { quotas: LibraryQuotas::new(defaults, self.config.data_folder()), ..self }
     }
 
     /// Sets the limits of the journals.
@@ -149,7 +156,8 @@ impl UserRegistry {
 
     /// Returns the import ledger of a user without opening the library.
     pub(crate) fn ledger(&self, user: &UserId) -> Ledger {
-        Ledger::new(Arc::new(Store::new(Database::Imports, &self.library_folder(user))))
+        let (data, folder) = (self.config.data_folder(), self.library_folder(user));
+        Ledger::new(Arc::new(data.library_store(Database::Imports, &folder, user.as_str())))
     }
 
     fn open_library(&self, key: &LibraryKey) -> Library {
@@ -187,15 +195,13 @@ impl UserRegistry {
     fn start_library(&self, user: &UserId) -> Library {
         let LibraryConfig { sources, tldw, embeddings, limits, .. } = &self.config;
         let tldw = tldw.as_ref().map(|tldw| (tldw, user.as_str()));
-        let (folder, timeout) = (self.library_folder(user), limits.source_timeout());
-        Library::start(
-            (&folder, self.journal_limits),
-            sources,
-            timeout,
-            tldw,
-            embeddings.as_ref(),
-            &self.metrics,
-        )
+        let (data, timeout) = (self.config.data_folder(), limits.source_timeout());
+        let folder = self.library_folder(user);
+        let open = |database| {
+            let store = data.library_store(database, &folder, user.as_str());
+            store.with_journal_limits(self.journal_limits)
+        };
+        Library::start((&folder, &open), sources, timeout, tldw, embeddings.as_ref(), &self.metrics)
     }
 
     /// Returns the number of open libraries.
@@ -221,7 +227,7 @@ impl UserRegistry {
     /// Returns the folder of a user's library.
     pub fn library_folder(&self, user: &UserId) -> PathBuf {
         let (id, tldw) = (user.as_str(), self.config.tldw.as_ref());
-        let own = || UserFolders::new(&self.config.users).path(user);
+        let own = || UserFolders::new(self.config.data_folder()).path(user);
         tldw.map_or_else(own, |tldw| tldw.replica_folder(id))
     }
 
@@ -324,6 +330,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let registry = UserRegistry::new(LibraryConfig {
             users: folder.path().to_owned(),
+            archive: None,
             tldw: None,
             sources: Vec::new(),
             embeddings: None,
@@ -357,6 +364,7 @@ mod tests {
     fn registry(folder: &tempfile::TempDir, most: usize, idle_seconds: u32) -> UserRegistry {
         UserRegistry::new(LibraryConfig {
             users: folder.path().to_owned(),
+            archive: None,
             tldw: None,
             sources: Vec::new(),
             embeddings: None,

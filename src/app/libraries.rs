@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use vademecum_kit::model::JournalLimits;
+use vademecum_kit::{model::JournalLimits, store::DataFolder};
 use vademecum_tldw::TldwError;
 
 use super::limits::reader_limits;
@@ -42,12 +42,13 @@ pub(super) fn followed_folders(
 /// Opens the libraries of the users.
 pub(super) fn open_user_registry(
     settings: &Settings,
-    folder: &Path,
+    data: &DataFolder,
     embeddings: Option<Arc<Embeddings>>,
 ) -> Result<UserRegistry, TldwError> {
     let registry = UserRegistry::new(LibraryConfig {
-        users: folder.join("users"),
-        tldw: open_tldw(settings, folder)?,
+        users: data.path().join("users"),
+        archive: data.archive().cloned(),
+        tldw: open_tldw(settings, data.path())?,
         sources: registry::sources(),
         embeddings,
         max_open_libraries: settings.storage.open_libraries,

@@ -12,6 +12,7 @@ use vademecum_core::{
     config::Settings,
     telemetry::{ExporterError, Gauge, MetricLabels, Metrics, Monitor, SpanExporter},
 };
+use vademecum_kit::store::DataFolder;
 use vademecum_mcp::{RequestObserver, Service};
 use vademecum_sql::Databases;
 
@@ -39,11 +40,11 @@ pub(super) fn metric_labels(tools: &[RegisteredTool]) -> MetricLabels {
 pub(super) fn request_observer(
     settings: &Settings,
     metrics: Metrics,
-    folder: &Path,
+    data: &DataFolder,
 ) -> Result<RequestObserver, ExporterError> {
     let exporter =
         settings.telemetry.otlp_endpoint.as_ref().map(SpanExporter::start).transpose()?;
-    let audit = AuditLog::new(&settings.audit, folder);
+    let audit = AuditLog::new(&settings.audit, data);
     Ok(RequestObserver { metrics, exporter, audit })
 }
 

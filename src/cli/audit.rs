@@ -45,7 +45,7 @@ pub(super) struct Audit {
 impl Audit {
     pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         let store = AuditStore::new(&common.load_settings()?.storage.data_folder()?);
-        let exists = store.path().exists();
+        let exists = store.may_have_entries();
         if !exists {
             print_error(&format!("no audit log yet: {} does not exist", store.path().display()));
         }

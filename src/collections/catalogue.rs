@@ -7,7 +7,7 @@ use std::{
     collections::HashMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use rusqlite::{Row, named_params};
@@ -15,7 +15,10 @@ use vademecum_collections::{Access, Collection, DocumentFilter, Scope};
 use vademecum_kit::{
     model::{CorpusStatistics, Deadline, SourceAccess, SourceName, Timestamp},
     search::FtsQuery,
-    store::{Database, Durability, Store},
+    store::{
+        DataFolder, Database, Durability, Store, StoreError,
+        archive::{Archive, PartName, SharedValue, Upload},
+    },
 };
 
 use super::{
@@ -35,12 +38,32 @@ const EXISTENCE_CACHE_TTL: Duration = Duration::from_secs(1);
 /// The collections of a server.
 #[derive(Debug)]
 pub struct Catalogue {
+    data: DataFolder,
     store: Store,
     collections_folder: PathBuf,
     /// Open collections, by file name, each with a lease on its file.
     open_file: Mutex<HashMap<String, Collection>>,
     /// Whether there were any collections, and when that was determined.
     cached_existence: Mutex<Option<(bool, Instant)>>,
+}
+
+/// Time after which a build that did not end may be begun by another server.
+const BUILD_CLAIM_TTL: Duration = Duration::from_mins(30);
+/// Kind of the shared values that claim builds.
+const BUILD_CLAIMS: &str = "collection_build";
+
+/// The right of this server to build a collection. Dropping it releases the right.
+#[derive(Debug)]
+pub(super) struct BuildClaim {
+    archive: Arc<dyn Archive>,
+    name: String,
+}
+
+impl Drop for BuildClaim {
+    fn drop(&mut self) {
+        // If the archive cannot be reached, the claim expires.
+        self.archive.remove_value("", BUILD_CLAIMS, self.name.as_bytes()).ok();
+    }
 }
 
 /// The file of a collection was replaced and removed, or is missing.
@@ -93,18 +116,30 @@ impl VisibleCollection {
 
 impl Catalogue {
     /// Creates the catalogue of a data folder. No file is opened yet.
-    pub fn new(data: &Path) -> Self {
+    pub fn new(data: impl Into<DataFolder>) -> Self {
+        let data = data.into();
         Self {
-            store: Store::new(Database::Server, data),
-            collections_folder: data.join("collections"),
+            store: data.server_store(Database::Server),
+            collections_folder: data.path().join("collections"),
+            data,
             open_file: Mutex::default(),
             cached_existence: Mutex::default(),
         }
     }
 
     /// Returns the data folder.
+    pub fn data(&self) -> &DataFolder {
+        &self.data
+    }
+
+    /// Returns the path of the data folder.
     pub fn data_folder(&self) -> &Path {
-        self.collections_folder.parent().unwrap_or(&self.collections_folder)
+        self.data.path()
+    }
+
+    /// Returns the collection in a file, which is opened on first use.
+    fn collection_at(&self, path: PathBuf) -> Collection {
+        Collection::in_store(self.data.collection_store(path))
     }
 
     /// Returns the folder with the databases of the collections.
@@ -115,7 +150,7 @@ impl Catalogue {
     /// Returns all collections, ordered by number. Reads a database.
     pub fn list_records(&self) -> Result<Vec<CollectionRecord>, CollectionError> {
         // A read must not create the database.
-        if !self.store.path().exists() {
+        if !self.store.may_have_rows() {
             return Ok(Vec::new());
         }
         self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
@@ -186,7 +221,7 @@ impl Catalogue {
         match self.open_leased(file) {
             Ok(collection) => collection,
             // The file is missing, or was replaced meanwhile.
-            Err(ReplacedFile) => Collection::at(self.collections_folder.join(file)),
+            Err(ReplacedFile) => self.collection_at(self.collections_folder.join(file)),
         }
     }
 
@@ -229,20 +264,58 @@ impl Catalogue {
             return Ok(collection.clone());
         }
         let path = self.collections_folder.join(file);
-        if collection_files::is_initial(file) && !path.exists() {
-            // Readers find a file without documents, which exists for as long as they use it.
-            create_empty(&path);
+        let may_be_created = collection_files::is_initial(file) || self.data.archive().is_some();
+        if may_be_created && !path.exists() {
+            // Readers find a file without documents, which exists for as long as they use it. If
+            // another server built the collection, the first read fetches it.
+            create_empty(&self.collection_at(path.clone()));
         }
         let collection = match GenerationLease::acquire(&path) {
-            Ok(lease) => Collection::at(path).with_lease(lease),
+            Ok(lease) => self.collection_at(path).with_lease(lease),
             Err(LeaseError::Gone) => return Err(ReplacedFile),
             Err(LeaseError::Unavailable(error)) => {
                 tracing::debug!(file = %path.display(), %error, "a collection has no lease");
-                Collection::at(path)
+                self.collection_at(path)
             }
         };
         open.insert(file.to_owned(), collection.clone());
         Ok(collection)
+    }
+
+    /// Claims the build of a collection among all servers of an archive, or returns
+    /// [`CollectionError::Busy`]. Without an archive it always succeeds.
+    pub(super) fn claim_build(&self, name: &str) -> Result<Option<BuildClaim>, CollectionError> {
+        let Some(followed) = self.data.archive() else { return Ok(None) };
+        let lower = name.to_ascii_lowercase();
+        let own = SharedValue {
+            bytes: uuid::Uuid::new_v4().into_bytes().to_vec(),
+            expires_at: SystemTime::now().checked_add(BUILD_CLAIM_TTL),
+        };
+        let kept = followed.archive().value_or_insert("", BUILD_CLAIMS, lower.as_bytes(), &own);
+        if kept.map_err(StoreError::from)?.bytes != own.bytes {
+            return Err(CollectionError::Busy(name.to_owned()));
+        }
+        Ok(Some(BuildClaim { archive: Arc::clone(followed.archive()), name: lower }))
+    }
+
+    /// Stores a file that was just built in the archive, if there is one, so that other servers can
+    /// fetch it.
+    pub(super) fn upload(&self, name: &str, file: &str) -> Result<(), CollectionError> {
+        let store = self.data.collection_store(self.collections_folder.join(file));
+        match store.upload()? {
+            Upload::Stored(_) | Upload::Unchanged => Ok(()),
+            Upload::Occupied => Err(CollectionError::Busy(name.to_owned())),
+        }
+    }
+
+    /// Removes a file that is no longer in use from the archive, if there is one. Servers that still
+    /// read it keep their copies. Failures are logged.
+    pub(super) fn remove_upload(&self, file: &str) {
+        let Some(followed) = self.data.archive() else { return };
+        let part = PartName { user: String::new(), part: format!("collection/{file}") };
+        if let Err(error) = followed.archive().remove_part(&part) {
+            tracing::warn!(%error, "cannot remove a replaced collection from the archive");
+        }
     }
 
     /// Inserts a collection and returns its number. Fails if the name is invalid or taken.
@@ -324,8 +397,9 @@ fn access_rights(
 
 /// Creates the database of a collection without documents. Failures are logged: reading it fails
 /// likewise.
-fn create_empty(path: &Path) {
-    if let Err(error) = Collection::at(path.to_owned()).store().checkpoint() {
+fn create_empty(collection: &Collection) {
+    if let Err(error) = collection.store().checkpoint() {
+        let path = collection.store().path();
         tracing::warn!(file = %path.display(), %error, "cannot create the file of a collection");
     }
 }

@@ -99,6 +99,7 @@ impl Ingest<'_> {
         check_name(&wanted.name)?;
         let folder = self.catalogue.folder();
         let _lock = CollectionLock::acquire(folder, &wanted.name)?;
+        let _claim = self.catalogue.claim_build(&wanted.name)?;
         let before = self.catalogue.find_record(&wanted.name)?;
         let done = self.run_build(wanted, before.as_ref(), rebuild, progress);
         if let (Err(error), Some(record)) = (&done, &before) {
@@ -374,9 +375,11 @@ impl IngestJob<'_> {
         // The write-ahead log is merged into the file before the catalogue refers to it.
         collection.store().checkpoint()?;
         collection.store().close();
+        catalogue.upload(&self.record.name, &file)?;
         let (plan, owner) = (self.spec.plan.to_json(), self.owner_name());
         let record = CollectionRecord { owner, file, plan, ..self.record.clone() };
         catalogue.update_record(&record)?;
+        catalogue.remove_upload(&self.record.file);
         catalogue.close_replaced();
         collection_files::remove_unused(catalogue.folder(), &record.name, Some(&record))
     }

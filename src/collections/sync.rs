@@ -227,9 +227,11 @@ impl SyncJobs {
         check_name(name)?;
         let folder = self.catalogue.folder();
         let _lock = CollectionLock::acquire(folder, name)?;
+        let _claim = self.catalogue.claim_build(name)?;
         let record = self.catalogue.find_record(name)?;
         let record = record.ok_or_else(|| CollectionError::Unknown(name.to_owned()))?;
         self.catalogue.remove_record(record.source_id)?;
+        self.catalogue.remove_upload(&record.file);
         self.catalogue.close_replaced();
         collection_files::remove_unused(folder, name, None)
     }

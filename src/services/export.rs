@@ -103,7 +103,7 @@ pub(crate) fn export_library(
     let mut items = BTreeMap::new();
     for source in sources {
         let file = source.database().file_name();
-        let mut stores = library.stores().iter().filter(|store| store.path().exists());
+        let mut stores = library.stores().iter().filter(|store| store.may_have_rows());
         let count = match stores.find(|store| store.path().ends_with(file)) {
             Some(store) => export_source(source, store, draft.path(), progress)
                 .map_err(|error| error.of_source(source.name()))?,

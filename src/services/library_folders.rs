@@ -9,10 +9,10 @@ use vademecum_core::auth::{UserFolders, UserId};
 pub(crate) fn list_users(data: &Path) -> Result<Vec<UserId>, FileError> {
     let folder = data.join("users");
     let failed = || format!("cannot read the folder {}", folder.display());
-    UserFolders::new(&folder).list_users().map_err(FileError::with_message(failed))
+    UserFolders::new(data).list_users().map_err(FileError::with_message(failed))
 }
 
 /// Returns the folder of a user's library.
 pub(crate) fn library_folder(data: &Path, user: &UserId) -> PathBuf {
-    UserFolders::new(&data.join("users")).path(user)
+    UserFolders::new(data).path(user)
 }

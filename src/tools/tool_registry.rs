@@ -4,7 +4,6 @@
 mod server_handler;
 
 use std::{
-    path::PathBuf,
     sync::{Arc, OnceLock, PoisonError, RwLock},
     time::Duration,
 };
@@ -14,6 +13,7 @@ use vademecum_kit::{
     journal::AsOf,
     location::check_loc,
     model::{Deadline, Item, ItemId, Retrieval, RetrievalOptions, SourceName, Uri},
+    store::DataFolder,
 };
 
 use super::{
@@ -47,7 +47,7 @@ pub struct ToolRegistry {
     collections: Arc<Catalogue>,
     syncs: SyncJobs,
     /// Data folder that holds the server's secret, and the secret once it has been read.
-    server_secret: (PathBuf, OnceLock<ServerKey>),
+    server_secret: (DataFolder, OnceLock<ServerKey>),
     segments: usize,
     databases: Arc<Databases>,
     writes_enabled: bool,
@@ -67,7 +67,7 @@ impl ToolRegistry {
     ) -> Result<Self, ToolSetError> {
         let set = ToolSet::new(&tools, Vec::new(), &[])?;
         let (embeddings, text) = (None, TextFormat::default());
-        let secret = (collections.data_folder().to_owned(), OnceLock::new());
+        let secret = (collections.data().clone(), OnceLock::new());
         let segments = usize::from(config::Tools::default().rag_search_segments.get());
         let syncs = SyncJobs::new(Arc::clone(&collections));
         Ok(Self {
@@ -269,11 +269,11 @@ impl ToolRegistry {
 
     /// Returns the server key, which seals segment identifiers. Reads it from disk on first use.
     pub(crate) fn server_key(&self) -> Result<&ServerKey, CallError> {
-        let (folder, key) = &self.server_secret;
+        let (data, key) = &self.server_secret;
         if let Some(key) = key.get() {
             return Ok(key);
         }
-        let opened = ServerKey::open(folder).map_err(|error| {
+        let opened = ServerKey::open(data).map_err(|error| {
             tracing::error!(%error, "server secret could not be read");
             CallError::Unavailable
         })?;

@@ -3,16 +3,17 @@
 //! Failures of the cache are logged and otherwise ignored: the vectors are requested again.
 
 use std::{
-    path::Path,
-    sync::Mutex,
-    sync::PoisonError,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use rusqlite::named_params;
 use vademecum_kit::{
     model::Deadline,
-    store::{Database, Durability, Store, StoreError, Writer},
+    store::{
+        DataFolder, Database, Durability, Store, StoreError, Writer,
+        archive::{FollowedData, SharedValue},
+    },
 };
 
 use super::{cache_key::VectorKey, vector};
@@ -20,28 +21,78 @@ use super::{cache_key::VectorKey, vector};
 /// Timeout of a lookup.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Kind of the values in an archive.
+const SHARED_KIND: &str = "embedding";
+/// Time for which other servers can use a vector.
+const SHARED_TTL: Duration = Duration::from_hours(24 * 90);
+
 /// Document vectors by key, in a database of bounded size.
 #[derive(Debug)]
 pub(super) struct DocumentCache {
     store: Store,
+    /// Cache of all servers that follow one archive.
+    shared: Option<Arc<FollowedData>>,
     max_bytes: i64,
     /// Last error that was logged. Repetitions are not logged.
     last_error: Mutex<Option<String>>,
 }
 
 impl DocumentCache {
-    /// Creates the cache in `folder`. The space in use is limited to `megabytes`.
-    pub(super) fn new(folder: &Path, megabytes: u32) -> Self {
-        let store = Store::new(Database::Embeddings, folder);
-        Self { store, max_bytes: i64::from(megabytes) << 20, last_error: Mutex::default() }
+    /// Creates the cache in a data folder. The space in use is limited to `megabytes`.
+    pub(super) fn new(data: &DataFolder, megabytes: u32) -> Self {
+        let store = Store::new(Database::Embeddings, data.path());
+        let (shared, last_error) = (data.archive().cloned(), Mutex::default());
+        Self { store, shared, max_bytes: i64::from(megabytes) << 20, last_error }
     }
 
     /// Returns the cached vectors, in the order of `keys`; `None` for those that are missing.
     pub(super) fn find_vectors(&self, keys: &[VectorKey]) -> Vec<Option<Vec<f32>>> {
-        self.find_vectors_at(keys, unix_hours()).unwrap_or_else(|error| {
+        let mut found = self.find_vectors_at(keys, unix_hours()).unwrap_or_else(|error| {
             self.log_once(&error);
             vec![None; keys.len()]
-        })
+        });
+        if let Err(error) = self.fetch_shared(keys, &mut found) {
+            self.log_once(&error);
+        }
+        found
+    }
+
+    /// Adds vectors that other servers have stored, and stores them here.
+    fn fetch_shared(
+        &self,
+        keys: &[VectorKey],
+        found: &mut [Option<Vec<f32>>],
+    ) -> Result<(), StoreError> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        let missing: Vec<usize> = (0..keys.len()).filter(|index| found[*index].is_none()).collect();
+        let inputs: Vec<&[u8]> = missing.iter().map(|index| keys[*index].as_slice()).collect();
+        let values = shared.archive().values("", SHARED_KIND, &inputs)?;
+        for (index, value) in missing.iter().zip(values) {
+            found[*index] = value.and_then(|value| vector::from_bytes(&value.bytes));
+        }
+        let fetched: Vec<_> = missing
+            .iter()
+            .filter_map(|index| Some((&keys[*index], found[*index].as_deref()?)))
+            .collect();
+        if fetched.is_empty() {
+            return Ok(());
+        }
+        self.store_vectors_at(fetched.into_iter(), unix_hours())
+    }
+
+    /// Stores vectors for all servers.
+    fn share<'a>(
+        &self,
+        vectors: impl Iterator<Item = (&'a VectorKey, &'a [f32])>,
+    ) -> Result<(), StoreError> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        let expires_at = SystemTime::now().checked_add(SHARED_TTL);
+        let values: Vec<(&[u8], SharedValue)> = vectors
+            .map(|(key, vector)| {
+                (key.as_slice(), SharedValue { bytes: vector::to_bytes(vector), expires_at })
+            })
+            .collect();
+        Ok(shared.archive().set_values("", SHARED_KIND, &values)?)
     }
 
     /// Stores vectors.
@@ -49,7 +100,8 @@ impl DocumentCache {
         &self,
         vectors: impl ExactSizeIterator<Item = (&'a VectorKey, &'a [f32])> + Clone,
     ) {
-        if let Err(error) = self.store_vectors_at(vectors, unix_hours()) {
+        let shared = self.share(vectors.clone());
+        if let Err(error) = self.store_vectors_at(vectors, unix_hours()).and(shared) {
             self.log_once(&error);
         }
     }
@@ -160,12 +212,12 @@ mod tests {
     #[test]
     fn cache_keeps_vectors_across_processes() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = DocumentCache::new(folder.path(), 1);
+        let cache = DocumentCache::new(&folder.path().into(), 1);
         assert_eq!(cache.find_vectors(&[numbered_key(1)]), [None]);
         assert!(!folder.path().join("embeddings.db").exists(), "nothing to remember yet");
         store_numbered(&cache, [1, 2], 3, 0);
         drop(cache);
-        let cache = DocumentCache::new(folder.path(), 1);
+        let cache = DocumentCache::new(&folder.path().into(), 1);
         let found = cache.find_vectors(&[numbered_key(2), numbered_key(7), numbered_key(1)]);
         assert_eq!(found, [Some(vec![3.0; 3]), None, Some(vec![2.0; 3])]);
     }
@@ -173,7 +225,7 @@ mod tests {
     #[test]
     fn cache_evicts_least_recently_used_vectors() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = DocumentCache::new(folder.path(), 1);
+        let cache = DocumentCache::new(&folder.path().into(), 1);
         // A hundred vectors of 8 KB each take most of a megabyte.
         store_numbered(&cache, 0..100, 2_000, 1);
         cache.find_vectors_at(&[numbered_key(0), numbered_key(1)], 2).unwrap();
@@ -191,7 +243,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("embeddings.db"), "no database at all, but text")
             .unwrap();
-        let cache = DocumentCache::new(folder.path(), 1);
+        let cache = DocumentCache::new(&folder.path().into(), 1);
         cache.store_vectors([(&numbered_key(1), &[1.0][..])].into_iter());
         assert_eq!(cache.find_vectors(&[numbered_key(1)]), [None]);
     }

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -18,6 +17,7 @@ use super::{
 };
 use tokio::sync::OnceCell;
 use vademecum_core::config;
+use vademecum_kit::store::DataFolder;
 
 /// Maximum time for which vectors are not yet in the document cache.
 const CACHE_INTERVAL: Duration = Duration::from_secs(1);
@@ -36,21 +36,28 @@ pub struct Embeddings {
 
 impl Embeddings {
     /// Opens the provider that the settings name, or returns `None` if they name none. The document
-    /// cache is kept in `folder`. No request is sent yet.
-    pub fn open(settings: &config::Embeddings, folder: &Path) -> Result<Option<Self>, SetupError> {
+    /// cache is kept in the data folder. No request is sent yet.
+    pub fn open(
+        settings: &config::Embeddings,
+        data: impl Into<DataFolder>,
+    ) -> Result<Option<Self>, SetupError> {
         let provider = provider::open_provider(settings)?;
-        Ok(provider.map(|provider| Self::new(provider, settings, folder)))
+        Ok(provider.map(|provider| Self::new(provider, settings, data)))
     }
 
-    /// Creates the service for `provider`. The document cache is kept in `folder`.
-    pub fn new(provider: Box<dyn Embedder>, settings: &config::Embeddings, folder: &Path) -> Self {
+    /// Creates the service for `provider`. The document cache is kept in the data folder.
+    pub fn new(
+        provider: Box<dyn Embedder>,
+        settings: &config::Embeddings,
+        data: impl Into<DataFolder>,
+    ) -> Self {
         let query_timeout = settings.query_timeout();
         Self {
             query_cache: QueryCache::new(provider.model().provider, query_timeout),
             query_timeout,
             embedder: Arc::new(RetryingEmbedder::new(provider, settings)),
             document_cache: (settings.cache_mb > 0)
-                .then(|| DocumentCache::new(folder, settings.cache_mb)),
+                .then(|| DocumentCache::new(&data.into(), settings.cache_mb)),
             batch_size: settings.batch_size.get(),
             unrelated: OnceCell::new(),
         }

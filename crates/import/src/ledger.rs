@@ -234,7 +234,7 @@ impl Ledger {
 
     /// Returns the entries of a file, or of all files of a folder.
     pub fn entries_below(&self, path: &Path) -> Result<Vec<LedgerEntry>, StoreError> {
-        if !self.store.path().exists() {
+        if !self.store.may_have_rows() {
             return Ok(Vec::new());
         }
         let path = path_text(path);
@@ -249,7 +249,7 @@ impl Ledger {
 
     /// Returns all entries.
     pub fn all_entries(&self) -> Result<Vec<LedgerEntry>, StoreError> {
-        if !self.store.path().exists() {
+        if !self.store.may_have_rows() {
             return Ok(Vec::new());
         }
         self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
@@ -259,7 +259,7 @@ impl Ledger {
 
     /// Returns the paths of the files that became no items, such as pictures.
     pub fn paths_without_items(&self) -> Result<Vec<String>, StoreError> {
-        if !self.store.path().exists() {
+        if !self.store.may_have_rows() {
             return Ok(Vec::new());
         }
         self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
@@ -269,7 +269,7 @@ impl Ledger {
 
     /// Returns the folders whose notes are written back, by path.
     pub fn two_way_folders(&self) -> Result<Vec<TwoWayFolder>, StoreError> {
-        if !self.store.path().exists() {
+        if !self.store.may_have_rows() {
             return Ok(Vec::new());
         }
         self.store.read(Deadline::after(READ_TIMEOUT), |reader| {

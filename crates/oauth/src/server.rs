@@ -1,6 +1,6 @@
 //! The authorization server and its metadata.
 
-use std::{io, path::Path, sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use vademecum_core::{
@@ -9,7 +9,7 @@ use vademecum_core::{
 };
 use vademecum_kit::{
     model::Deadline,
-    store::{Database, Store},
+    store::{DataFolder, Database, Store},
 };
 
 use super::{
@@ -90,18 +90,19 @@ impl AuthorizationServer {
     pub fn open(
         settings: &Auth,
         public_url: &PublicUrl,
-        folder: &Path,
+        data: impl Into<DataFolder>,
         user: &UserId,
     ) -> io::Result<Self> {
+        let data = data.into();
         let oidc = match &settings.oidc {
             Some(oidc) => {
-                Some(Arc::new(OidcLogin::open(oidc, public_url, ServerKey::open(folder)?)?))
+                Some(Arc::new(OidcLogin::open(oidc, public_url, ServerKey::open(&data)?)?))
             }
             None => None,
         };
         Ok(Self {
-            store: Store::new(Database::Server, folder),
-            accounts: Accounts::new(folder),
+            store: data.server_store(Database::Server),
+            accounts: Accounts::new(&data),
             public_url: public_url.clone(),
             resource: public_url.join("/mcp"),
             single_user: match settings.mode {

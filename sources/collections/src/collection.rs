@@ -46,6 +46,11 @@ impl Collection {
         Self::new(Store::with_path(Database::Collection, path), CollectionIndexes::TextAndVectors)
     }
 
+    /// Returns the collection in a store.
+    pub fn in_store(store: Store) -> Self {
+        Self::new(store, CollectionIndexes::TextAndVectors)
+    }
+
     /// Returns the vector index over the sources of the library in this folder. It has no full-text
     /// index.
     pub fn library_index(library: &Path) -> Self {

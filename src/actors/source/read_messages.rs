@@ -304,7 +304,7 @@ impl Handler<ListLocalChanges> for SourceActor {
         _: &mut Self::Context,
     ) -> Self::Result {
         self.spawn_blocking(move |source, store| {
-            if !store.path().exists() {
+            if !store.may_have_rows() {
                 return Ok(Vec::new());
             }
             store.read(Deadline::after(LIST_TIMEOUT), |reader| {

@@ -172,7 +172,7 @@ fn dry_run(
     store: &Store,
     drafts: &[Draft],
 ) -> Result<Vec<Result<SaveOutcome, SourceError>>, SourceError> {
-    if !store.path().exists() {
+    if !store.may_have_rows() {
         let new = |draft: &Draft| SaveOutcome::New(Uri::item(source.name(), draft.origin.as_str()));
         return Ok(drafts.iter().map(|draft| Ok(new(draft))).collect());
     }

@@ -91,7 +91,7 @@ pub(crate) async fn import_files(
         summary,
     };
     let summary = job.run(selected.changed, progress).await?;
-    for store in library.stores().iter().filter(|store| store.path().exists()) {
+    for store in library.stores().iter().filter(|store| store.may_have_rows()) {
         store.checkpoint()?;
     }
     Ok(summary)

@@ -109,6 +109,7 @@ mod tests {
     fn library(folder: &tempfile::TempDir, embeddings: Option<Embeddings>) -> Library {
         let registry = UserRegistry::new(LibraryConfig {
             users: folder.path().to_owned(),
+            archive: None,
             tldw: None,
             sources: crate::registry::sources(),
             embeddings: embeddings.map(Arc::new),

@@ -2,7 +2,6 @@
 
 use std::{
     fmt,
-    path::{Path, PathBuf},
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -11,6 +10,8 @@ use std::{
     thread::{self, Thread},
     time::{Duration, Instant},
 };
+
+use vademecum_kit::store::DataFolder;
 
 use super::{AuditEntry, AuditStore, batch::AuditBatch};
 use crate::{config, telemetry::Gauge};
@@ -35,7 +36,7 @@ pub struct AuditLog(Option<Arc<AuditQueue>>);
 
 struct AuditQueue {
     settings: config::Audit,
-    folder: PathBuf,
+    data: DataFolder,
     /// `None` if the thread could not be started.
     writer: OnceLock<Option<WriterHandle>>,
     lost: Arc<AtomicU64>,
@@ -54,16 +55,19 @@ enum Message {
 
 impl fmt::Debug for AuditQueue {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("AuditQueue").field("folder", &self.folder).finish_non_exhaustive()
+        formatter
+            .debug_struct("AuditQueue")
+            .field("folder", &self.data.path())
+            .finish_non_exhaustive()
     }
 }
 
 impl AuditLog {
     /// Returns the log in a data folder; it records nothing if the settings disable it.
-    pub fn new(settings: &config::Audit, folder: &Path) -> Self {
+    pub fn new(settings: &config::Audit, data: impl Into<DataFolder>) -> Self {
         let queue = || AuditQueue {
             settings: settings.clone(),
-            folder: folder.to_owned(),
+            data: data.into(),
             writer: OnceLock::new(),
             lost: Arc::default(),
         };
@@ -121,7 +125,7 @@ impl AuditQueue {
     fn start_writer(&self) -> Option<WriterHandle> {
         let (messages, queued) = sync_channel(QUEUE_CAPACITY);
         let writer = LogWriter {
-            store: AuditStore::new(&self.folder),
+            store: AuditStore::new(&self.data),
             settings: self.settings.clone(),
             lost: Arc::clone(&self.lost),
             noted_lost: 0,
@@ -235,7 +239,7 @@ mod tests {
         *,
     };
 
-    fn rows(folder: &Path) -> Vec<AuditRow> {
+    fn rows(folder: &std::path::Path) -> Vec<AuditRow> {
         let mut rows = Vec::new();
         let store = AuditStore::new(folder);
         store.for_each(&AuditFilter::default(), |row| rows.push(row)).unwrap();

@@ -11,7 +11,7 @@ use rusqlite::{Row, types::Type};
 use serde::Serialize;
 use vademecum_kit::{
     model::{Deadline, Timestamp},
-    store::{Database, Durability, Store, StoreError, Writer, create_private_folder},
+    store::{DataFolder, Database, Durability, Store, StoreError, Writer, create_private_folder},
 };
 
 use super::{AuditEntry, batch::AuditBatch};
@@ -82,9 +82,14 @@ pub struct AuditRow {
 }
 
 impl AuditStore {
-    /// Returns the log in `folder`. No file is opened until the first access.
-    pub fn new(folder: &Path) -> Self {
-        Self { store: Store::new(Database::Audit, folder) }
+    /// Returns the log of a data folder. No file is opened until the first access.
+    pub fn new(data: impl Into<DataFolder>) -> Self {
+        Self { store: data.into().server_store(Database::Audit) }
+    }
+
+    /// Returns whether there may be entries.
+    pub fn may_have_entries(&self) -> bool {
+        self.store.may_have_rows()
     }
 
     /// Returns the path of the file.

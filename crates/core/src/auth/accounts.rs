@@ -1,13 +1,13 @@
 //! Users and API keys, stored in `server.db`.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use rusqlite::{Row, types::Type};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use vademecum_kit::{
     model::{Deadline, Timestamp},
-    store::{Database, Durability, Store, StoreError},
+    store::{DataFolder, Database, Durability, Store, StoreError},
 };
 
 use super::{
@@ -24,6 +24,7 @@ pub(super) const LAST_USE_INTERVAL: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub struct Accounts {
     pub(super) store: Store,
+    data: DataFolder,
 }
 
 /// User account.
@@ -94,16 +95,16 @@ pub(super) struct VerifiedKey {
 }
 
 impl Accounts {
-    /// Returns the store in `folder`. No file is opened until the first access.
-    pub fn new(folder: &Path) -> Self {
-        Self { store: Store::new(Database::Server, folder) }
+    /// Returns the accounts of a data folder. No file is opened until the first access.
+    pub fn new(data: impl Into<DataFolder>) -> Self {
+        let data = data.into();
+        Self { store: data.server_store(Database::Server), data }
     }
 
     /// Adds a user and records the folder of its library. Fails with [`AccountError::UserExists`] if a name differs at most in case.
     pub fn add_user(&self, name: &UserId) -> Result<(), AccountError> {
         let now = Timestamp::now();
-        let users = self.store.path().with_file_name("users");
-        let folder = UserFolders::new(&users).choose(name);
+        let folder = UserFolders::new(&self.data).choose(name);
         let added = self.store.write(Durability::Full, |writer| {
             writer.execute(
                 include_str!("sql/add_user.sql"),

@@ -1,9 +1,12 @@
 //! Conversion of credentials into a principal. No other code does this.
 
-use std::{path::Path, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use secrecy::SecretString;
-use vademecum_kit::model::{Timestamp, matches_pattern};
+use vademecum_kit::{
+    model::{Timestamp, matches_pattern},
+    store::DataFolder,
+};
 
 use super::{
     AccessRules, AccessTag, AccessTags, AccountError, Accounts, AuthError, AuthRejection,
@@ -51,24 +54,29 @@ struct MultiUserAuth {
 impl Authenticator {
     /// Creates an authenticator from the settings. `local` is the principal in single-user mode.
     /// Fails if no credential could ever be accepted.
-    pub fn open(settings: &Auth, folder: &Path, local: Principal) -> Result<Self, AuthError> {
+    pub fn open(
+        settings: &Auth,
+        data: impl Into<DataFolder>,
+        local: Principal,
+    ) -> Result<Self, AuthError> {
+        let data = data.into();
         match (settings.mode, &settings.jwt) {
             (AuthMode::Single, None) => {
                 let (principal, deny) = (local, DenyRules::default());
-                let grants = open_grants(settings, Arc::new(Accounts::new(folder)));
+                let grants = open_grants(settings, Arc::new(Accounts::new(&data)));
                 // Requests that a proxy or tunnel forwards come from an account of this machine.
                 let access = match (&grants, settings.local) {
                     (None, access) => access,
                     (Some(_), LocalAccess::Account | LocalAccess::Token) => LocalAccess::Token,
                     (Some(_), LocalAccess::Open) => return Err(AuthError::OpenWithOAuth),
                 };
-                let local = Some(LocalAuth::new(access, folder));
+                let local = Some(LocalAuth::new(access, data.path()));
                 let delegates = settings.delegate_local;
                 Ok(Self(AuthMethod::Single { principal, local, delegates, deny, grants }))
             }
             (AuthMode::Single, Some(_)) => Err(AuthError::JwtInSingleMode),
             (AuthMode::Multi, jwt) => {
-                let accounts = Arc::new(Accounts::new(folder));
+                let accounts = Arc::new(Accounts::new(&data));
                 let grants = open_grants(settings, Arc::clone(&accounts));
                 if jwt.is_none() && grants.is_none() && !accounts.has_active_key()? {
                     return Err(AuthError::NoCredential);

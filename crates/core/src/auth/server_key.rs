@@ -1,12 +1,13 @@
 //! Secret of a server: encrypts texts that it hands out, so that only it can read them back.
 
-use std::{fmt, io, path::Path};
+use std::{fmt, io};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
     aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
     hmac,
 };
+use vademecum_kit::store::{DataFolder, archive::SharedValue};
 
 use super::private_file::read_or_create;
 
@@ -30,15 +31,25 @@ impl fmt::Debug for ServerKey {
 }
 
 impl ServerKey {
-    /// Loads the secret from `folder`. On first use it is generated and saved in a file that only
-    /// its owner can read.
-    pub fn open(folder: &Path) -> io::Result<Self> {
+    /// Loads the secret of a data folder. On first use it is generated and saved in a file that only
+    /// its owner can read. Servers that follow one archive use the secret of the first of them.
+    pub fn open(data: impl Into<DataFolder>) -> io::Result<Self> {
+        let data = data.into();
+        let folder = data.path();
         let path = folder.join(SECRET_FILE);
         let secret = read_or_create(folder, SECRET_FILE, || {
             let mut secret = vec![0; SECRET_LEN];
             getrandom::fill(&mut secret).map_err(io::Error::other)?;
             Ok(secret)
         })?;
+        let secret = match data.archive() {
+            None => secret,
+            Some(followed) => {
+                let own = SharedValue { bytes: secret, expires_at: None };
+                let kept = followed.archive().value_or_insert("", "server_key", b"", &own);
+                kept.map_err(io::Error::other)?.bytes
+            }
+        };
         let damaged = || {
             let problem = format!(
                 "{} is not {SECRET_LEN} bytes long: restore it, or remove it",

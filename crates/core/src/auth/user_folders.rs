@@ -5,10 +5,9 @@
 //! in `ada~7`. User names contain no `~`, so the names never collide. A folder from before is kept:
 //! it is recorded with the account, or has exactly the name of its user.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{fs, io, path::PathBuf};
+
+use vademecum_kit::store::DataFolder;
 
 use super::{AccountError, Accounts, UserId};
 
@@ -23,10 +22,10 @@ pub struct UserFolders {
 }
 
 impl UserFolders {
-    /// Returns the folders below `users`, whose parent is the data folder. Opens no file.
-    pub fn new(users: &Path) -> Self {
-        let data = users.parent().unwrap_or(users);
-        Self { folder: users.to_owned(), accounts: Accounts::new(data) }
+    /// Returns the folders of the libraries of a data folder. Opens no file.
+    pub fn new(data: impl Into<DataFolder>) -> Self {
+        let data = data.into();
+        Self { folder: data.path().join("users"), accounts: Accounts::new(&data) }
     }
 
     /// Returns the folder of a user's library, which need not exist. Reads the account and the list
@@ -46,7 +45,7 @@ impl UserFolders {
 
     /// Returns the folder that is recorded with the account. Creates no database.
     fn recorded_folder(&self, user: &UserId) -> Result<Option<String>, AccountError> {
-        if !self.accounts.store.path().exists() {
+        if !self.accounts.store.may_have_rows() {
             return Ok(None);
         }
         Ok(self.accounts.find_user(user)?.and_then(|status| status.folder))
@@ -156,7 +155,7 @@ mod tests {
     #[test]
     fn recorded_folder_takes_precedence() {
         let data = tempfile::tempdir().unwrap();
-        let folders = UserFolders::new(&data.path().join("users"));
+        let folders = UserFolders::new(data.path());
         assert_eq!(folders.path(&user("Ada")), data.path().join("users/ada~1"));
         assert!(data.path().read_dir().unwrap().next().is_none(), "nothing is created");
         Accounts::new(data.path()).add_user(&user("Ada")).unwrap();

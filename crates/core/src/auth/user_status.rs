@@ -45,7 +45,7 @@ impl Accounts {
 
     /// Returns the quotas that override those of the settings for a user. Creates no database.
     pub fn quotas(&self, name: &UserId) -> Result<Quotas, AccountError> {
-        if !self.store.path().exists() {
+        if !self.store.may_have_rows() {
             return Ok(Quotas::default());
         }
         Ok(self.find_user(name)?.map(|status| status.quotas).unwrap_or_default())
@@ -154,6 +154,7 @@ impl EndedUsers {
     /// Returns the users whose sessions ended since the last call. Costs one pragma if the database
     /// did not change. Reads a file.
     pub fn take(&mut self) -> Result<Vec<UserId>, AccountError> {
+        self.accounts.store.follow_checked_head().map_err(store_error("follow the archive"))?;
         if !self.changes.check_for_change() {
             return Ok(Vec::new());
         }

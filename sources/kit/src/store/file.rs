@@ -126,6 +126,12 @@ impl Store {
         &self.path
     }
 
+    /// Returns whether there may be rows: the file exists, or follows an archive that may have them. A
+    /// read of a store without rows would create the file.
+    pub fn may_have_rows(&self) -> bool {
+        self.follower.is_some() || self.path.exists()
+    }
+
     /// Returns the size on disk in bytes, including the write-ahead log.
     pub fn size_bytes(&self) -> u64 {
         let log = sidecar_path(&self.path, "-wal");

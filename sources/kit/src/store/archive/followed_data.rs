@@ -3,9 +3,12 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
+    time::Instant,
 };
 
-use super::{Archive, FollowOptions, Follower, PartName, Reachability, part_group::PartGroup};
+use super::{
+    Archive, ArchiveError, FollowOptions, Follower, PartName, Reachability, part_group::PartGroup,
+};
 use crate::store::{Database, DerivedFtsTable, Store};
 
 /// Databases of a library that an archive keeps. Vectors are derived, and not kept.
@@ -42,6 +45,25 @@ impl FollowedData {
     /// Returns whether the archive was reached.
     pub fn reachability(&self) -> &Arc<Reachability> {
         &self.reachability
+    }
+
+    /// Reads the heads of all databases in use, in one statement. Stores learn of them with
+    /// [`Store::follow_checked_head`].
+    pub fn check_heads(&self) -> Result<(), ArchiveError> {
+        let groups: Vec<_> = {
+            let groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+            // The map holds one reference.
+            groups.values().filter(|group| Arc::strong_count(group) > 1).map(Arc::clone).collect()
+        };
+        let parts: Vec<_> = groups.iter().flat_map(|group| group.parts().to_owned()).collect();
+        let began_at = Instant::now();
+        let heads = self.archive.heads(&parts);
+        self.reachability.record(&heads);
+        let mut heads = heads?.into_iter();
+        for group in groups {
+            group.record_check(began_at, heads.by_ref().take(group.parts().len()).collect());
+        }
+        Ok(())
     }
 
     /// Has a database of a user's library follow the archive.

@@ -28,6 +28,16 @@ impl Store {
         Ok(())
     }
 
+    /// Brings the file up to date with the last check of the archive, so that other connections see
+    /// what others wrote. Does nothing if the file is not open, or follows no archive.
+    pub fn follow_checked_head(&self) -> Result<(), StoreError> {
+        let Some(follower) = &self.follower else { return Ok(()) };
+        match (follower.group.last_check(), self.is_open()) {
+            (Some(checked_at), true) => self.catch_up(&*self.open()?, checked_at),
+            _ => Ok(()),
+        }
+    }
+
     /// Writes in one transaction, which is committed when the archive has stored it.
     pub(in crate::store) fn write_to_archive<T, E: From<StoreError>>(
         &self,

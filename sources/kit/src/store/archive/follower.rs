@@ -94,6 +94,10 @@ impl Follower {
     ) -> Result<bool, StoreError> {
         let known = *file.known.lock().unwrap_or_else(PoisonError::into_inner);
         match self.group.head_since(self.index, since) {
+            // A collection that was replaced is removed; readers of its file keep what it has.
+            Ok(head) if head.seq == 0 && self.database == Database::Collection => {
+                Ok(known.is_some())
+            }
             Ok(head) => {
                 Ok(known.is_some_and(|known| known.seq == head.seq && known.write == head.write))
             }

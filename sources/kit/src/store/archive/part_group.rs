@@ -23,7 +23,7 @@ impl Reachability {
         self.0.load(Ordering::Relaxed)
     }
 
-    fn record<T>(&self, result: &Result<T, ArchiveError>) {
+    pub(super) fn record<T>(&self, result: &Result<T, ArchiveError>) {
         self.0.store(result.is_err(), Ordering::Relaxed);
     }
 }
@@ -89,6 +89,23 @@ impl PartGroup {
             }
         }
         Ok(last.heads.get(index).copied().unwrap_or_default())
+    }
+
+    pub(super) fn parts(&self) -> &[PartName] {
+        &self.parts
+    }
+
+    /// Records heads that were read for several groups, in a statement that began at `began_at`.
+    pub(super) fn record_check(&self, began_at: Instant, heads: Vec<Head>) {
+        let mut last = self.last_check.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.began_at.is_none_or(|known| known < began_at) {
+            *last = LastCheck { began_at: Some(began_at), heads, failure: None };
+        }
+    }
+
+    /// Returns the time of the last check, if there was one.
+    pub(super) fn last_check(&self) -> Option<Instant> {
+        self.last_check.lock().unwrap_or_else(PoisonError::into_inner).began_at
     }
 
     /// Records the head of a write of this process.
