@@ -111,7 +111,7 @@ impl From<SourceError> for CallError {
                         StoreFault::Unconfirmed.into()
                     }
                     StoreError::Archive(_) => StoreFault::ArchiveUnreachable.into(),
-                    StoreError::NotArchived { .. } | StoreError::OtherSchema { .. } => {
+                    StoreError::NotArchived { .. } | StoreError::NewerArchive { .. } => {
                         StoreFault::NotArchived.into()
                     }
                     StoreError::Conflict => StoreFault::Conflict.into(),

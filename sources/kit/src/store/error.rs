@@ -90,11 +90,12 @@ pub enum StoreError {
         /// Path of the file.
         path: PathBuf,
     },
-    /// The rows in the archive correspond to other migrations than those of this program.
+    /// The rows in the archive were written by a newer version of the program.
     #[error(
-        "the archive has schema {found} of this database, this program has {known}; use one version of the program on all servers, or run `vademecum migrate --upgrade archive`"
+        "the archive has schema {found} of this database, this program supports up to {known}; update \
+         this server"
     )]
-    OtherSchema {
+    NewerArchive {
         /// Schema of the rows in the archive.
         found: u32,
         /// Schema of this program.
@@ -147,7 +148,7 @@ impl StoreError {
             | Self::Full { .. }
             | Self::ReadOnly { .. }
             | Self::NotArchived { .. }
-            | Self::OtherSchema { .. }
+            | Self::NewerArchive { .. }
             | Self::Archive(_) => true,
             Self::Conflict
             | Self::Busy(_)
@@ -170,7 +171,7 @@ impl StoreError {
                 "the archive of the libraries cannot be reached; nothing was changed, try again in a \
                  few seconds"
             }
-            Self::NotArchived { .. } | Self::OtherSchema { .. } => {
+            Self::NotArchived { .. } | Self::NewerArchive { .. } => {
                 "its database and the archive do not fit; run `vademecum check` on the server"
             }
             Self::Conflict => "others changed it at the same time; nothing was changed, try again",

@@ -50,6 +50,10 @@ impl Store {
         // The archive makes writes durable.
         let durability = Durability::Bulk.pragma();
         connection.pragma_update(None, "synchronous", durability).map_err(StoreError::from)?;
+        if !Follower::has_followed(file) {
+            let written = follower.follow(file, &mut connection, self.journal_limits)?;
+            open.advance_caches(written);
+        }
         let mut attempt = 0;
         loop {
             let transaction = begin_immediate(&mut connection)?;

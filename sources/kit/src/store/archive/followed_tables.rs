@@ -29,8 +29,8 @@ pub(in crate::store) struct FollowedTables {
 #[derive(Debug)]
 struct FollowedTable {
     name: String,
-    /// Number of columns of the primary key.
-    key_columns: usize,
+    /// Columns of the primary key.
+    key: Vec<String>,
     /// The table has AUTOINCREMENT.
     has_sequence: bool,
     changes_sql: String,
@@ -58,17 +58,31 @@ impl FollowedTables {
         connection: &Connection,
         derived: Vec<DerivedFtsTable>,
     ) -> rusqlite::Result<Self> {
+        let found = Self { derived, ..Self::find(connection)? };
+        for table in &found.tables {
+            record_changes(connection, &table.name, &table.key)?;
+        }
+        // A row that REPLACE removes is a change too.
+        connection.pragma_update(None, "recursive_triggers", true)?;
+        Ok(found)
+    }
+
+    /// Finds the tables of a database.
+    pub(super) fn find(connection: &Connection) -> rusqlite::Result<Self> {
         let names: Vec<String> = connection
             .prepare(include_str!("../sql/followed_tables.sql"))?
             .query_map([], |row| row.get("name"))?
             .collect::<rusqlite::Result<_>>()?;
         let followed = names.into_iter().filter(|name| !LOCAL_TABLES.contains(&name.as_str()));
         let tables = followed
-            .map(|name| FollowedTable::attach(connection, name))
+            .map(|name| FollowedTable::find(connection, name))
             .collect::<rusqlite::Result<_>>()?;
-        // A row that REPLACE removes is a change too.
-        connection.pragma_update(None, "recursive_triggers", true)?;
-        Ok(Self { tables, derived })
+        Ok(Self { tables, derived: Vec::new() })
+    }
+
+    /// Returns whether a table is followed.
+    pub(super) fn has_table(&self, name: &str) -> bool {
+        self.tables.iter().any(|table| table.name == name)
     }
 
     /// Returns the changes of the running transaction, and forgets them. `indexed` are its changes to
@@ -174,7 +188,7 @@ impl FollowedTables {
 }
 
 impl FollowedTable {
-    fn attach(connection: &Connection, name: String) -> rusqlite::Result<Self> {
+    fn find(connection: &Connection, name: String) -> rusqlite::Result<Self> {
         let columns = connection
             .prepare(include_str!("../sql/table_columns.sql"))?
             .query_map([&name], |row| Ok((row.get("name")?, row.get("pk")?)))?
@@ -189,7 +203,6 @@ impl FollowedTable {
             .collect();
         let has_sequence =
             connection.prepare(include_str!("../sql/has_sequence.sql"))?.exists([&name])?;
-        record_changes(connection, &name, &key)?;
         Ok(Self::new(name, &key, &other, has_sequence))
     }
 
@@ -216,7 +229,7 @@ impl FollowedTable {
         let comma = if other.is_empty() { "" } else { ", " };
         let values: Vec<String> = (1..=both.len()).map(|number| format!("?{number}")).collect();
         Self {
-            key_columns: key.len(),
+            key: key.iter().map(|column| (*column).to_owned()).collect(),
             has_sequence,
             changes_sql: format!(
                 "SELECT stored.{present} IS NOT NULL, {keys}{comma}{others} \
@@ -251,12 +264,12 @@ impl FollowedTable {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let (mut key, mut content) = (Vec::new(), Vec::new());
-            for column in 1..=self.key_columns {
+            for column in 1..=self.key.len() {
                 encode_value(row.get_ref(column)?, &mut key);
             }
             let exists: bool = row.get(0)?;
             if exists {
-                for column in self.key_columns + 1..columns {
+                for column in self.key.len() + 1..columns {
                     encode_value(row.get_ref(column)?, &mut content);
                 }
             }
@@ -289,7 +302,7 @@ impl FollowedTable {
 
 /// Creates temporary triggers that collect the keys of changed rows in a temporary table. It has no
 /// constraint, because a conflict clause of the statement that fires a trigger applies there too.
-fn record_changes(connection: &Connection, name: &str, key: &[&str]) -> rusqlite::Result<()> {
+fn record_changes(connection: &Connection, name: &str, key: &[String]) -> rusqlite::Result<()> {
     let (table, changed) = (quote(&[name]), quote(&["changed_", name]));
     let columns = key.iter().map(|column| quote(&[column])).collect::<Vec<_>>().join(", ");
     let record = |row: &str| {

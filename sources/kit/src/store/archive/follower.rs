@@ -81,7 +81,7 @@ impl Follower {
     }
 
     /// Returns the number of migrations of this program.
-    fn schema(&self) -> u32 {
+    pub(super) fn schema(&self) -> u32 {
         u32::try_from(self.database.migrations().len()).unwrap_or(u32::MAX)
     }
 
@@ -101,9 +101,8 @@ impl Follower {
             Ok(head) => {
                 Ok(known.is_some_and(|known| known.seq == head.seq && known.write == head.write))
             }
-            Err(ArchiveError::Unreachable(_)) if self.options.stale_reads && known.is_some() => {
-                Ok(true)
-            }
+            // A file that was just opened is used as it is after an attempt to follow.
+            Err(ArchiveError::Unreachable(_)) if self.options.stale_reads => Ok(known.is_some()),
             Err(error) => Err(error.into()),
         }
     }
@@ -115,22 +114,41 @@ impl Follower {
         connection: &mut Connection,
         limits: JournalLimits,
     ) -> Result<Vec<TableChanges>, StoreError> {
-        // Rows arrive in the order of their writes, so references may precede what they refer to.
-        connection.pragma_update(None, "foreign_keys", false)?;
-        let followed = self.follow_in_transaction(file, connection, limits);
-        connection.pragma_update(None, "foreign_keys", true)?;
-        let (head, changes) = match followed {
-            Ok(followed) => followed,
-            Err(StoreError::Archive(ArchiveError::Unreachable(_)))
-                if self.options.stale_reads
-                    && read_state(connection)?.is_some_and(|it| it.seq > 0) =>
-            {
-                (read_state(connection)?.unwrap_or_default(), Vec::new())
+        let (head, changes) = match self.receive_rows(file, connection, limits) {
+            Err(StoreError::Archive(ArchiveError::Unreachable(reason))) => {
+                let state = read_state(connection)?.filter(|state| state.seq > 0);
+                match state.filter(|_| self.options.stale_reads) {
+                    Some(state) => (state, Vec::new()),
+                    None => return Err(ArchiveError::Unreachable(reason).into()),
+                }
             }
-            Err(error) => return Err(error),
+            received => received?,
         };
         *file.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(head);
         Ok(changes)
+    }
+
+    fn receive_rows(
+        &self,
+        file: &FollowedFile,
+        connection: &mut Connection,
+        limits: JournalLimits,
+    ) -> Result<(Head, Vec<TableChanges>), StoreError> {
+        loop {
+            // Rows arrive in the order of their writes, so references may precede what they refer to.
+            connection.pragma_update(None, "foreign_keys", false)?;
+            let followed = self.follow_in_transaction(file, connection, limits);
+            connection.pragma_update(None, "foreign_keys", true)?;
+            match followed? {
+                (head, _) if head.seq > 0 && head.schema < self.schema() => self.upgrade(head)?,
+                followed => return Ok(followed),
+            }
+        }
+    }
+
+    /// Returns whether the file has the state that it is known to have.
+    pub(in crate::store) fn has_followed(file: &FollowedFile) -> bool {
+        file.known.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     fn follow_in_transaction(
@@ -153,8 +171,12 @@ impl Follower {
                 "it does not return the rows of a database from the beginning".to_owned(),
             )));
         };
-        if head.seq > 0 && head.schema != self.schema() {
-            return Err(StoreError::OtherSchema { found: head.schema, known: self.schema() });
+        if head.seq > 0 && head.schema > self.schema() {
+            return Err(StoreError::NewerArchive { found: head.schema, known: self.schema() });
+        }
+        if head.seq > 0 && head.schema < self.schema() {
+            // The rows have to be migrated first; the transaction is rolled back.
+            return Ok((head, Vec::new()));
         }
         let changes = if seen.seq == 0 {
             file.tables.fill_full_text(&transaction)?;
@@ -181,6 +203,12 @@ impl Follower {
         let followed = self.group.archive().since(part, seen, &mut |entry| {
             keep_error(file.tables.apply(transaction, entry, keys), &mut failure)
         })?;
+        if let Followed::To(head) = followed
+            && head.schema < self.schema()
+        {
+            // Rows of an earlier schema have other columns, and are migrated before they are stored.
+            return Ok(followed);
+        }
         match failure {
             None => Ok(followed),
             Some(ApplyError::Statement(error)) => Err(error.into()),

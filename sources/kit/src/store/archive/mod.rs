@@ -11,6 +11,7 @@ mod interface;
 mod part_group;
 mod row_codec;
 mod transfer;
+mod upgrade;
 
 pub use followed_data::FollowedData;
 pub(super) use followed_tables::FollowedTables;

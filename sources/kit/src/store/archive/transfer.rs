@@ -71,7 +71,7 @@ impl Store {
 
 /// Returns the rows of a file from one snapshot.
 fn read_all(connection: &mut Connection) -> Result<Vec<super::Entry>, StoreError> {
-    let tables = FollowedTables::attach(connection, Vec::new())?;
+    let tables = FollowedTables::find(connection)?;
     let snapshot = connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
     Ok(tables.all_entries(&snapshot)?)
 }
