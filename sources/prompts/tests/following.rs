@@ -219,8 +219,5 @@ fn rows_of_an_earlier_schema_are_migrated() {
     assert_eq!(names(&store), ["Baker", "oat"]);
     let head = archive.heads(std::slice::from_ref(&part)).unwrap()[0];
     archive.put(&part, head, WriteId::random(), head.schema + 1, &[]).unwrap();
-    assert!(matches!(
-        read_names(&store, request()),
-        Err(StoreError::NewerArchive { .. })
-    ));
+    assert!(matches!(read_names(&store, request()), Err(StoreError::NewerArchive { .. })));
 }
