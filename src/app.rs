@@ -101,6 +101,10 @@ pub enum AppError {
     /// A configured profile is invalid.
     #[error(transparent)]
     Profiles(#[from] ProfileError),
+    /// The archive could not be set up.
+    #[cfg(feature = "postgres")]
+    #[error("the archive cannot be used")]
+    Archive(#[from] vademecum_archive::SetupError),
     /// The metrics could not be registered.
     #[error(transparent)]
     Metrics(#[from] MetricsError),

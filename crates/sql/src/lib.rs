@@ -43,6 +43,8 @@ mod tunnel;
 pub use catalog_row::CatalogRow;
 pub use database_system::DatabaseSystem;
 pub use databases::{Databases, ProfileConnection};
+#[cfg(feature = "postgres")]
+pub use driver::tls_client_config;
 pub use error::{ErrorCode, SqlError};
 pub use identifier::quote_identifier;
 pub use profile::{ListedProfile, Profile, ProfileError, Profiles, ShownProfile};

@@ -363,7 +363,8 @@ impl Profile {
     /// Returns the target without its tunnel, and the destination of the tunnel.
     fn resolve_secrets(&self) -> Result<(ConnectionTarget, Option<(String, u16)>), SqlError> {
         let engine = self.settings.engine;
-        let place = self.settings.location.resolve_secret(&self.name, engine, &self.unlock);
+        let section = format!("profiles.{}", self.name);
+        let place = self.settings.location.resolve_secret(&section, "dsn", engine, &self.unlock);
         let server = match place.map_err(|error| self.place_error(&error))? {
             DatabaseLocation::File(path) => return Ok((ConnectionTarget::Sqlite(path), None)),
             DatabaseLocation::Server(server) => server,

@@ -208,4 +208,10 @@ impl Archive for MemoryArchive {
         });
         Ok(())
     }
+
+    fn remove_expired_values(&self) -> Result<(), ArchiveError> {
+        let now = SystemTime::now();
+        self.reach()?.values.retain(|_, value| value.expires_at.is_none_or(|at| at > now));
+        Ok(())
+    }
 }

@@ -3,6 +3,7 @@
 //! The command line takes precedence over the settings file, and the file over the defaults. Only
 //! this module reads the environment.
 
+mod archive;
 mod audit;
 mod auth;
 mod collections;
@@ -36,6 +37,7 @@ mod telemetry;
 mod tls;
 mod tools;
 
+pub use archive::{Archive, SchemaName};
 pub use audit::Audit;
 pub use auth::{
     Auth, AuthMode, ClientDocuments, Jwt, JwtAlgorithm, KeySource, LocalAccess, ResourceUrl,

@@ -245,37 +245,38 @@ impl RawProfile {
             ca_file: self.ca_file.take(),
         }
     }
+}
 
-    /// Returns the engine and the location of the database. Fails if they are incomplete or
-    /// contradictory.
-    fn resolve_location(&mut self) -> Result<(Engine, DatabaseLocation), String> {
-        let (mut parts, allow_plaintext) = (self.take_parts(), self.allow_plaintext);
-        if let Some(dsn) = self.dsn.take() {
-            match (SecretRef::from(dsn.clone()), parts.engine) {
-                // For SQLite, `file:` begins a URI, not a secret reference.
-                (
-                    SecretRef::RejectedPlaintext(_) | SecretRef::File(_),
-                    None | Some(Engine::Sqlite),
-                )
-                | (SecretRef::RejectedPlaintext(_), _) => {
-                    parts = parts.merge(DsnParts::parse(self.engine, dsn.expose())?)?;
-                }
-                (dsn, Some(engine)) => {
-                    let parts = Box::new(parts.check_password(allow_plaintext)?);
-                    return Ok((engine, DatabaseLocation::Secret { dsn, parts }));
-                }
-                (_, None) => {
-                    let problem = "`engine` is missing, and `dsn` is a secret; set \
-                                   engine = \"postgres\" or \"mysql\"";
-                    return Err(problem.to_owned());
-                }
+/// Returns the engine and the location of a database. Fails if they are incomplete or
+/// contradictory. `parts` are given next to the DSN.
+pub(super) fn resolve_location(
+    dsn: Option<RedactedText>,
+    mut parts: DsnParts,
+    allow_plaintext: bool,
+) -> Result<(Engine, DatabaseLocation), String> {
+    if let Some(dsn) = dsn {
+        match (SecretRef::from(dsn.clone()), parts.engine) {
+            // For SQLite, `file:` begins a URI, not a secret reference.
+            (SecretRef::RejectedPlaintext(_) | SecretRef::File(_), None | Some(Engine::Sqlite))
+            | (SecretRef::RejectedPlaintext(_), _) => {
+                let engine = parts.engine;
+                parts = parts.merge(DsnParts::parse(engine, dsn.expose())?)?;
+            }
+            (dsn, Some(engine)) => {
+                let parts = Box::new(parts.check_password(allow_plaintext)?);
+                return Ok((engine, DatabaseLocation::Secret { dsn, parts }));
+            }
+            (_, None) => {
+                let problem = "`engine` is missing, and `dsn` is a secret; set \
+                               engine = \"postgres\" or \"mysql\"";
+                return Err(problem.to_owned());
             }
         }
-        let engine = parts.engine.ok_or(
-            "`engine` is missing; set engine = \"postgres\", \"mysql\" or \"sqlite\"".to_owned(),
-        )?;
-        Ok((engine, parts.check_password(allow_plaintext)?.into_location(engine)?))
     }
+    let engine = parts.engine.ok_or(
+        "`engine` is missing; set engine = \"postgres\", \"mysql\" or \"sqlite\"".to_owned(),
+    )?;
+    Ok((engine, parts.check_password(allow_plaintext)?.into_location(engine)?))
 }
 
 impl DsnParts {
@@ -351,7 +352,8 @@ impl TryFrom<RawProfile> for Profile {
     type Error = String;
 
     fn try_from(mut table: RawProfile) -> Result<Self, String> {
-        let (engine, place) = table.resolve_location()?;
+        let parts = table.take_parts();
+        let (engine, place) = resolve_location(table.dsn.take(), parts, table.allow_plaintext)?;
         let ssh = table.ssh.map(|it| it.validate(table.allow_plaintext)).transpose()?;
         if ssh.is_some() && matches!(place, DatabaseLocation::File(_)) {
             return Err("`ssh` does not apply to sqlite, which has no server; remove it".to_owned());
@@ -401,22 +403,24 @@ impl Profile {
 }
 
 impl DatabaseLocation {
-    /// Returns the location with a secret DSN read and parsed. Errors name the profile.
+    /// Returns the location with a secret DSN read and parsed. Errors name the section of the
+    /// settings and its key.
     pub fn resolve_secret(
         &self,
-        profile: &str,
+        section: &str,
+        key: &str,
         engine: Engine,
         unlock: &PassphraseSource,
     ) -> Result<Self, DatabaseLocationError> {
         let Self::Secret { dsn, parts } = self else { return Ok(self.clone()) };
-        let text = dsn.read_secret(&format!("profiles.{profile}.dsn"), unlock)?;
+        let text = dsn.read_secret(&format!("{section}.{key}"), unlock)?;
         let text = RedactedText::from(text);
         let read = DsnParts::parse(Some(engine), text.expose());
         let read = read.and_then(|read| parts.as_ref().clone().merge(read.check_password(true)?));
         let whole = read.and_then(|parts| parts.into_location(engine));
         whole.map_err(|problem| DatabaseLocationError::Invalid {
-            profile: profile.to_owned(),
-            problem,
+            section: section.to_owned(),
+            problem: problem.replace("`dsn`", &format!("`{key}`")),
         })
     }
 }
@@ -428,10 +432,10 @@ pub enum DatabaseLocationError {
     #[error(transparent)]
     Secret(#[from] super::SecretError),
     /// The DSN is invalid or incomplete.
-    #[error("profiles.{profile}: {problem}")]
+    #[error("{section}: {problem}")]
     Invalid {
-        /// Name of the profile.
-        profile: String,
+        /// Section of the settings.
+        section: String,
         /// Description of the defect, without any part of the secret.
         problem: String,
     },
@@ -589,7 +593,14 @@ mod tests {
         let text =
             format!("engine = \"postgres\"\ntls = \"require\"\ndsn = 'file:{}'", path.display());
         let read = parse_profile(&text).unwrap();
-        let reveal = || read.location.resolve_secret("shop", read.engine, &PassphraseSource::Unset);
+        let reveal = || {
+            read.location.resolve_secret(
+                "profiles.shop",
+                "dsn",
+                read.engine,
+                &PassphraseSource::Unset,
+            )
+        };
         write("postgres://ada:s3cret@db/shop\n");
         let DatabaseLocation::Server(server) = reveal().unwrap() else { panic!("a server") };
         assert_eq!((server.host.as_str(), server.tls), ("db", TlsMode::Require));

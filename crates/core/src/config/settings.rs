@@ -9,9 +9,9 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Audit, Auth, AuthMode, Collection, Deny, Embeddings, FollowedFolder, Import, Journal, Limits,
-    ListenAddress, Log, Mcp, Profile, ProfileName, PublicUrl, Quotas, Secrets, Server, Sessions,
-    Skills, Sqlite, Storage, Telemetry, Tools, Transport,
+    Archive, Audit, Auth, AuthMode, Collection, Deny, Embeddings, FollowedFolder, Import, Journal,
+    Limits, ListenAddress, Log, Mcp, Profile, ProfileName, PublicUrl, Quotas, Secrets, Server,
+    Sessions, Skills, Sqlite, Storage, Telemetry, Tools, Transport,
 };
 
 /// All settings: one field for each section of the file.
@@ -30,6 +30,8 @@ pub struct Settings {
     pub tools: Tools,
     /// Location of the data.
     pub storage: Storage,
+    /// Database that keeps the libraries of several servers.
+    pub archive: Archive,
     /// Limits of a single call and of concurrent calls.
     pub limits: Limits,
     /// Limits of parsing files.
@@ -84,6 +86,18 @@ pub enum ConfigError {
         /// The error and its location.
         source: InvalidSetting,
     },
+    /// An environment variable is invalid.
+    #[error("the archive in the environment is invalid: {0}")]
+    Environment(String),
+    /// The address of the archive cannot be read.
+    #[error("the address of the archive cannot be read")]
+    ArchiveAddress(#[from] super::DatabaseLocationError),
+    /// A secret of the archive cannot be read.
+    #[error("the password of the archive cannot be read")]
+    ArchivePassword(#[from] super::SecretError),
+    /// This build cannot use an archive.
+    #[error("the settings name an archive, but this program was built without PostgreSQL")]
+    NoPostgres,
     /// The platform has no folder for application data.
     #[error("this machine has no folder for application data; name one with --data")]
     NoDataFolder,
@@ -209,6 +223,16 @@ impl Settings {
 
     /// Loads the settings from `file`, or returns the defaults without one.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
+        Self::load_file(file)?.with_environment()
+    }
+
+    /// Takes the archive of the environment variables if the settings name none.
+    fn with_environment(self) -> Result<Self, ConfigError> {
+        let archive = self.archive.or_environment().map_err(ConfigError::Environment)?;
+        Ok(Self { archive, ..self })
+    }
+
+    fn load_file(file: Option<&Path>) -> Result<Self, ConfigError> {
         let Some(path) = file else { return Ok(Self::default()) };
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
@@ -235,7 +259,7 @@ mod tests {
         let known = debug.lines().filter(|line| !line.ends_with('{'));
         let known = known.filter_map(|line| Some(line.trim().split_once(": ")?.0));
         let sections = ["jwt", "oidc", "deny", "collections", "custom", "profiles"];
-        let internal = ["file", "unlock"];
+        let internal = ["file", "location", "unlock"];
         for name in known.filter(|name| !sections.contains(name) && !internal.contains(name)) {
             // A setting without a default is a comment in the example.
             let written =

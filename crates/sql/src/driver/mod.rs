@@ -40,6 +40,8 @@ mod guard_bypass_tests;
 pub use database::{Database, HypotheticalIndexes, PoolLoad, WriteResult};
 pub use rights::DatabaseRights;
 pub use sqlite::{SqliteReaderSettings, run_sqlite_reader, set_sqlite_readers};
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub use tls::client_config as tls_client_config;
 
 pub(crate) use error::{pool_exhausted, sqlite_busy};
 

@@ -13,10 +13,7 @@ use crate::{ErrorCode, SqlError, TlsMode};
 
 /// Returns the TLS client configuration for a mode. Only `verify-full` verifies the server's
 /// certificate.
-pub(super) fn client_config(
-    tls: TlsMode,
-    authorities: Option<&Path>,
-) -> Result<ClientConfig, SqlError> {
+pub fn client_config(tls: TlsMode, authorities: Option<&Path>) -> Result<ClientConfig, SqlError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()

@@ -187,4 +187,7 @@ pub trait Archive: Debug + Send + Sync + 'static {
 
     /// Removes the values of a user and kind; all kinds if `kind` is `None`.
     fn remove_values(&self, user: &str, kind: Option<&str>) -> Result<(), ArchiveError>;
+
+    /// Removes the values of all users that have expired.
+    fn remove_expired_values(&self) -> Result<(), ArchiveError>;
 }

@@ -1,0 +1,536 @@
+//! The archive: its interface, attempts and timeouts.
+
+use std::{
+    fmt, io,
+    ops::ControlFlow,
+    time::{Duration, SystemTime},
+};
+
+use deadpool::{
+    Runtime,
+    managed::{Object, Pool, PoolError, Timeouts},
+};
+use futures_util::TryStreamExt;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio_postgres::{Row, types::ToSql};
+use uuid::Uuid;
+use vademecum_core::config::SchemaName;
+use vademecum_kit::store::archive::{
+    Archive, ArchiveError, Entry, Followed, Head, PartName, Put, SharedValue, WriteId,
+};
+use vademecum_sql::{ServerTarget, SqlError};
+
+use crate::{
+    blocking::ConnectionThread,
+    connection::{ArchiveConnection, Connector},
+    entry_columns::{EntryColumns, read_entry},
+    failure::Failure,
+    statements::ArchiveStatement,
+};
+
+/// Maximum time of a small read, with all its attempts.
+const READ_TIMEOUT: Duration = Duration::from_secs(3);
+/// Maximum time between two rows of a database.
+const ROW_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time after which a write fails of which nothing was sent, because no connection can be made.
+const UNSENT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Pause between the attempts of a write.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+/// Size of the rows in one statement, in bytes. A larger write takes several.
+const MAX_STATEMENT_BYTES: usize = 8 << 20;
+/// Number of the latest writes of a database whose receipts are kept.
+const RECEIPTS: i64 = 4_096;
+/// Number of writes of a database after which old receipts are removed.
+const FORGET_INTERVAL: i64 = 256;
+
+/// Limits of an archive.
+#[derive(Clone, Debug)]
+pub struct ArchiveOptions {
+    /// Schema of the tables.
+    pub schema: SchemaName,
+    /// Maximum number of connections.
+    pub connections: usize,
+    /// Time after which a write whose outcome is not known fails.
+    pub put_timeout: Duration,
+    /// Maximum time to connect.
+    pub connect_timeout: Duration,
+}
+
+/// An archive in a `PostgreSQL` database.
+pub struct PostgresArchive {
+    pool: Pool<Connector>,
+    thread: ConnectionThread,
+    options: ArchiveOptions,
+}
+
+impl fmt::Debug for PostgresArchive {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("PostgresArchive").finish_non_exhaustive()
+    }
+}
+
+/// Error of setting up an archive. The server was not reached yet.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The TLS settings are invalid.
+    #[error("{}", .0.message)]
+    Tls(SqlError),
+    /// The thread of the connections could not be started.
+    #[error("the thread of the archive could not be started")]
+    Thread(#[from] io::Error),
+    /// The pool could not be made.
+    #[error("the connections of the archive could not be set up: {0}")]
+    Pool(String),
+}
+
+type PooledConnection = Object<Connector>;
+
+impl PostgresArchive {
+    /// Creates an archive. It connects on first use, and then creates its tables.
+    pub fn new(server: &ServerTarget, options: ArchiveOptions) -> Result<Self, SetupError> {
+        let connector = Connector::new(server, options.schema.clone(), options.connect_timeout)
+            .map_err(SetupError::Tls)?;
+        let pool = Pool::builder(connector)
+            .max_size(options.connections)
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| SetupError::Pool(error.to_string()))?;
+        Ok(Self { pool, thread: ConnectionThread::start()?, options })
+    }
+
+    async fn connect(&self, wait: Duration) -> Result<PooledConnection, Failure> {
+        let timeouts = Timeouts {
+            wait: Some(wait),
+            create: Some(self.options.connect_timeout),
+            recycle: None,
+        };
+        self.pool.timeout_get(&timeouts).await.map_err(|error| match error {
+            PoolError::Backend(failure) => failure,
+            PoolError::Timeout(_) => Failure::Unreachable("no connection in time".to_owned()),
+            PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
+                let reason = "the connections are closed".to_owned();
+                Failure::Final(ArchiveError::Refused(reason))
+            }
+        })
+    }
+
+    /// Runs a statement that may be repeated. Connections that are found dead are replaced.
+    fn run<T>(
+        &self,
+        work: impl AsyncFn(&ArchiveConnection) -> Result<T, Failure>,
+    ) -> Result<T, ArchiveError> {
+        let attempts = async {
+            let mut failure = Failure::Unreachable("no connection".to_owned());
+            // All idle connections may be dead; the attempt after them gets a new one.
+            for _ in 0..=self.options.connections {
+                let connection = match self.connect(READ_TIMEOUT).await {
+                    Ok(connection) => connection,
+                    Err(failure) => return Err(failure.into_read_error()),
+                };
+                match work(&connection).await {
+                    Ok(answer) => return Ok(answer),
+                    Err(Failure::Final(error)) => return Err(error),
+                    Err(other) => {
+                        drop(Object::take(connection));
+                        failure = other;
+                    }
+                }
+            }
+            Err(failure.into_read_error())
+        };
+        self.thread.block_on(async {
+            timeout(READ_TIMEOUT, attempts)
+                .await
+                .unwrap_or_else(|_| Err(ArchiveError::Unreachable("no answer in time".to_owned())))
+        })
+    }
+
+    /// Runs a statement that may be repeated, and reads its rows.
+    fn query<T>(
+        &self,
+        statement: ArchiveStatement,
+        parameters: &[&(dyn ToSql + Sync)],
+        read: impl Fn(&Row) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<Vec<T>, ArchiveError> {
+        let rows = self.run(async |connection| connection.query(statement, parameters).await)?;
+        rows.iter().map(|row| read(row).map_err(|error| damaged(&error))).collect()
+    }
+
+    /// Runs a statement that may be repeated, and returns the number of changed rows.
+    fn execute(
+        &self,
+        statement: ArchiveStatement,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, ArchiveError> {
+        self.run(async |connection| connection.execute(statement, parameters).await)
+    }
+
+    /// Proposes a write until its outcome is known.
+    async fn put_until_settled(&self, write: &ProposedWrite<'_>) -> Result<Put, ArchiveError> {
+        let began_at = Instant::now();
+        let deadline = began_at + self.options.put_timeout;
+        let mut is_sent = false;
+        loop {
+            let attempt = async {
+                let connection = self.connect(READ_TIMEOUT).await?;
+                let stored = write.put(&connection).await;
+                if stored.is_err() {
+                    drop(Object::take(connection));
+                }
+                stored
+            };
+            let reason = match timeout_at(deadline, attempt).await {
+                Ok(Ok(put)) => return Ok(put),
+                Ok(Err(Failure::Final(error))) => return Err(error),
+                Ok(Err(Failure::Unreachable(reason))) => reason,
+                Ok(Err(Failure::Lost(reason))) => {
+                    is_sent = true;
+                    reason
+                }
+                // The statement goes on at the server.
+                Err(_) => {
+                    return Err(ArchiveError::Unconfirmed("no answer in time".to_owned()));
+                }
+            };
+            let patience = if is_sent { self.options.put_timeout } else { UNSENT_TIMEOUT };
+            if began_at.elapsed() + RETRY_PAUSE >= patience {
+                return Err(if is_sent {
+                    ArchiveError::Unconfirmed(reason)
+                } else {
+                    ArchiveError::Unreachable(reason)
+                });
+            }
+            sleep(RETRY_PAUSE).await;
+        }
+    }
+
+    /// Removes what no server needs any more, from time to time.
+    fn forget_old(&self, part: &PartName, seq: u64) {
+        let seq = seq.cast_signed();
+        if seq % FORGET_INTERVAL != 0 || seq <= RECEIPTS {
+            return;
+        }
+        let (pool, part, last) = (self.pool.clone(), part.clone(), seq - RECEIPTS);
+        self.thread.spawn(async move {
+            let Ok(connection) = pool.get().await else { return };
+            let parameters: [&(dyn ToSql + Sync); 3] = [&part.user, &part.part, &last];
+            let forgotten = async {
+                connection.execute(ArchiveStatement::ForgetReceipts, &parameters).await?;
+                connection.execute(ArchiveStatement::ForgetDeleted, &parameters).await
+            };
+            if let Err(failure) = forgotten.await {
+                tracing::debug!(?failure, "old receipts of the archive were not removed");
+            }
+        });
+    }
+}
+
+/// A write that is proposed.
+struct ProposedWrite<'a> {
+    part: &'a PartName,
+    seen: Head,
+    write: WriteId,
+    schema: u32,
+    groups: Vec<EntryColumns<'a>>,
+}
+
+impl ProposedWrite<'_> {
+    async fn put(&self, connection: &ArchiveConnection) -> Result<Put, Failure> {
+        let head = |seq: i64| {
+            Put::Done(Head { seq: seq.cast_unsigned(), write: self.write, schema: self.schema })
+        };
+        if let Some(seq) = self.store(connection).await? {
+            return Ok(head(seq));
+        }
+        // Another write came first, or this one did in an attempt before.
+        let PartName { user, part } = self.part;
+        let next = self.seen.seq.cast_signed() + 1;
+        let settled =
+            connection.query(ArchiveStatement::Settle, &[user, part, &next, &self.write.0]).await?;
+        if !settled.is_empty() {
+            return Ok(head(next));
+        }
+        let heads = read_heads(connection, std::slice::from_ref(self.part)).await?;
+        Ok(Put::Behind(heads.first().copied().unwrap_or_default()))
+    }
+
+    /// Stores the write if the database is still at the head that was seen. Returns its number.
+    async fn store(&self, connection: &ArchiveConnection) -> Result<Option<i64>, Failure> {
+        let Some((first, rest)) = self.groups.split_first() else { return Ok(None) };
+        if rest.is_empty() {
+            return self.begin(connection, first).await;
+        }
+        connection.batch("BEGIN").await?;
+        let Some(seq) = self.begin(connection, first).await? else {
+            connection.batch("ROLLBACK").await?;
+            return Ok(None);
+        };
+        let PartName { user, part } = self.part;
+        for group in rest {
+            let EntryColumns { tables, keys, long_keys, contents, .. } = group;
+            let parameters: [&(dyn ToSql + Sync); 7] =
+                [user, part, &seq, tables, keys, long_keys, contents];
+            connection.execute(ArchiveStatement::AddEntries, &parameters).await?;
+        }
+        connection.batch("COMMIT").await?;
+        Ok(Some(seq))
+    }
+
+    async fn begin(
+        &self,
+        connection: &ArchiveConnection,
+        group: &EntryColumns<'_>,
+    ) -> Result<Option<i64>, Failure> {
+        let PartName { user, part } = self.part;
+        let seen = self.seen.seq.cast_signed();
+        let schema = i32::try_from(self.schema).unwrap_or(i32::MAX);
+        let EntryColumns { tables, keys, long_keys, contents, .. } = group;
+        let parameters: [&(dyn ToSql + Sync); 10] = [
+            user,
+            part,
+            &seen,
+            &self.seen.write.0,
+            &self.write.0,
+            &schema,
+            tables,
+            keys,
+            long_keys,
+            contents,
+        ];
+        let rows = connection.query(ArchiveStatement::Put, &parameters).await?;
+        let seq = rows.first().map(|row| row.try_get(0)).transpose();
+        seq.map_err(|error| Failure::Final(damaged(&error)))
+    }
+}
+
+async fn read_heads(
+    connection: &ArchiveConnection,
+    parts: &[PartName],
+) -> Result<Vec<Head>, Failure> {
+    let users: Vec<&str> = parts.iter().map(|part| part.user.as_str()).collect();
+    let names: Vec<&str> = parts.iter().map(|part| part.part.as_str()).collect();
+    let rows = connection.query(ArchiveStatement::Heads, &[&users, &names]).await?;
+    rows.iter()
+        .map(|row| {
+            check_primary(row)?;
+            let seq: Option<i64> = row.try_get("seq").map_err(|error| final_failure(&error))?;
+            match seq {
+                Some(seq) => read_head(row, seq).map_err(|error| final_failure(&error)),
+                None => Ok(Head::default()),
+            }
+        })
+        .collect()
+}
+
+/// Refuses the answer of a standby, which may be behind.
+fn check_primary(row: &Row) -> Result<(), Failure> {
+    match row.try_get("is_standby") {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(Failure::Unreachable("the server is a standby".to_owned())),
+        Err(error) => Err(final_failure(&error)),
+    }
+}
+
+fn read_head(row: &Row, seq: i64) -> Result<Head, tokio_postgres::Error> {
+    let (write, schema): (Uuid, i32) = (row.try_get("write_id")?, row.try_get("schema_version")?);
+    Ok(Head { seq: seq.cast_unsigned(), write: WriteId(write), schema: schema.unsigned_abs() })
+}
+
+fn damaged(error: &tokio_postgres::Error) -> ArchiveError {
+    ArchiveError::Refused(format!("its answer cannot be read: {error}"))
+}
+
+fn final_failure(error: &tokio_postgres::Error) -> Failure {
+    Failure::Final(damaged(error))
+}
+
+impl Archive for PostgresArchive {
+    fn heads(&self, parts: &[PartName]) -> Result<Vec<Head>, ArchiveError> {
+        if parts.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.run(async |connection| read_heads(connection, parts).await)
+    }
+
+    fn since(
+        &self,
+        part: &PartName,
+        seen: Head,
+        each: &mut dyn FnMut(Entry) -> ControlFlow<()>,
+    ) -> Result<Followed, ArchiveError> {
+        let (number, write) = (seen.seq.cast_signed(), seen.write.0);
+        let parameters: [&(dyn ToSql + Sync); 4] = [&part.user, &part.part, &number, &write];
+        self.thread.block_on(async {
+            // All idle connections may be dead. Rows are passed on once, so only the first is
+            // awaited here.
+            let mut attempts = 0..=self.options.connections;
+            let (connection, mut rows, first) = loop {
+                let connection = self.connect(READ_TIMEOUT).await;
+                let connection = connection.map_err(Failure::into_read_error)?;
+                let opened = timeout(ROW_TIMEOUT, async {
+                    let rows = connection.stream(ArchiveStatement::Since, &parameters).await?;
+                    let mut rows = Box::pin(rows);
+                    let first = rows.try_next().await;
+                    let first = first.map_err(|error| Failure::from_statement(&error))?;
+                    if let Some(row) = &first {
+                        check_primary(row)?;
+                    }
+                    Ok((rows, first))
+                });
+                let failure = match opened.await {
+                    Ok(Ok((rows, first))) => break (connection, rows, first),
+                    Ok(Err(failure)) => failure,
+                    Err(_) => Failure::Lost("no answer in time".to_owned()),
+                };
+                drop(Object::take(connection));
+                if attempts.next().is_none() || matches!(failure, Failure::Final(_)) {
+                    return Err(failure.into_read_error());
+                }
+            };
+            let Some(first) = first else {
+                return Ok(match seen.seq {
+                    0 => Followed::To(Head::default()),
+                    _ => Followed::Diverged,
+                });
+            };
+            let is_known: bool = first.try_get("is_known").map_err(|error| damaged(&error))?;
+            if !is_known {
+                return Ok(Followed::Diverged);
+            }
+            let number = first.try_get("head_seq").map_err(|error| damaged(&error))?;
+            let head = read_head(&first, number).map_err(|error| damaged(&error))?;
+            let mut next = Some(first);
+            while let Some(row) = next {
+                let entry = read_entry(&row).map_err(|error| damaged(&error))?;
+                if entry.is_some_and(|entry| each(entry).is_break()) {
+                    drop(Object::take(connection));
+                    break;
+                }
+                next = match timeout(ROW_TIMEOUT, rows.try_next()).await {
+                    Ok(Ok(row)) => row,
+                    Ok(Err(error)) => {
+                        return Err(Failure::from_statement(&error).into_read_error());
+                    }
+                    Err(_) => {
+                        drop(Object::take(connection));
+                        return Err(ArchiveError::Unreachable("no row in time".to_owned()));
+                    }
+                };
+            }
+            Ok(Followed::To(head))
+        })
+    }
+
+    fn put(
+        &self,
+        part: &PartName,
+        seen: Head,
+        write: WriteId,
+        schema: u32,
+        entries: &[Entry],
+    ) -> Result<Put, ArchiveError> {
+        let groups = EntryColumns::in_groups(entries, MAX_STATEMENT_BYTES);
+        let proposed = ProposedWrite { part, seen, write, schema, groups };
+        let put = self.thread.block_on(self.put_until_settled(&proposed))?;
+        if let Put::Done(head) = put {
+            self.forget_old(part, head.seq);
+        }
+        Ok(put)
+    }
+
+    fn parts(&self, user: &str) -> Result<Vec<PartName>, ArchiveError> {
+        self.query(ArchiveStatement::Parts, &[&user], |row| {
+            Ok(PartName { user: user.to_owned(), part: row.try_get("part")? })
+        })
+    }
+
+    fn users(&self) -> Result<Vec<String>, ArchiveError> {
+        self.query(ArchiveStatement::Users, &[], |row| row.try_get("user_id"))
+    }
+
+    fn remove_part(&self, part: &PartName) -> Result<(), ArchiveError> {
+        let PartName { user, part } = part;
+        self.run(async |connection| {
+            connection.batch("BEGIN").await?;
+            let statements = [
+                ArchiveStatement::RemovePart,
+                ArchiveStatement::RemoveEntries,
+                ArchiveStatement::RemoveReceipts,
+            ];
+            for statement in statements {
+                connection.execute(statement, &[user, part]).await?;
+            }
+            connection.batch("COMMIT").await
+        })
+    }
+
+    fn value(
+        &self,
+        user: &str,
+        kind: &str,
+        key: &[u8],
+    ) -> Result<Option<SharedValue>, ArchiveError> {
+        Ok(self.values(user, kind, &[key])?.pop().flatten())
+    }
+
+    fn values(
+        &self,
+        user: &str,
+        kind: &str,
+        keys: &[&[u8]],
+    ) -> Result<Vec<Option<SharedValue>>, ArchiveError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found: Vec<(Vec<u8>, SharedValue)> =
+            self.query(ArchiveStatement::Values, &[&user, &kind, &keys], |row| {
+                let (bytes, expires_at) = (row.try_get("content")?, row.try_get("expires_at")?);
+                Ok((row.try_get("key")?, SharedValue { bytes, expires_at }))
+            })?;
+        let found: std::collections::HashMap<_, _> = found.into_iter().collect();
+        Ok(keys.iter().map(|key| found.get(*key).cloned()).collect())
+    }
+
+    fn set_values(
+        &self,
+        user: &str,
+        kind: &str,
+        values: &[(&[u8], SharedValue)],
+    ) -> Result<(), ArchiveError> {
+        // Of several values of a key, the last one counts.
+        let last: std::collections::BTreeMap<&[u8], &SharedValue> =
+            values.iter().map(|(key, value)| (*key, value)).collect();
+        let keys: Vec<&[u8]> = last.keys().copied().collect();
+        let contents: Vec<&[u8]> = last.values().map(|value| value.bytes.as_slice()).collect();
+        let expiries: Vec<Option<SystemTime>> =
+            last.values().map(|value| value.expires_at).collect();
+        let parameters: [&(dyn ToSql + Sync); 5] = [&user, &kind, &keys, &contents, &expiries];
+        self.execute(ArchiveStatement::SetValues, &parameters).map(drop)
+    }
+
+    fn value_or_insert(
+        &self,
+        user: &str,
+        kind: &str,
+        key: &[u8],
+        value: &SharedValue,
+    ) -> Result<SharedValue, ArchiveError> {
+        let parameters: [&(dyn ToSql + Sync); 5] =
+            [&user, &kind, &key, &value.bytes, &value.expires_at];
+        self.execute(ArchiveStatement::InsertValue, &parameters)?;
+        // An earlier attempt may have inserted the value, so the answer is read in any case.
+        Ok(self.value(user, kind, key)?.unwrap_or_else(|| value.clone()))
+    }
+
+    fn remove_value(&self, user: &str, kind: &str, key: &[u8]) -> Result<bool, ArchiveError> {
+        Ok(self.execute(ArchiveStatement::RemoveValue, &[&user, &kind, &key])? > 0)
+    }
+
+    fn remove_values(&self, user: &str, kind: Option<&str>) -> Result<(), ArchiveError> {
+        self.execute(ArchiveStatement::RemoveValues, &[&user, &kind]).map(drop)
+    }
+
+    fn remove_expired_values(&self) -> Result<(), ArchiveError> {
+        self.execute(ArchiveStatement::RemoveExpired, &[]).map(drop)
+    }
+}
