@@ -1,10 +1,12 @@
 //! Assembles the program from its settings: stores, actors, services and transports.
 
 mod archive;
+mod archive_watch;
 mod custom_tools;
 mod libraries;
 mod limits;
 mod monitoring;
+mod shared_sessions;
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,11 +14,14 @@ use tokio::task::JoinHandle;
 use vademecum_kit::store::DataFolder;
 use vademecum_tldw::TldwError;
 
+pub use self::archive::open_data_folder;
 use self::{
+    archive_watch::{bound_copies, watch_archive},
     custom_tools::{CustomTools, FileVersion},
     libraries::{followed_folders, open_user_registry},
     limits::{call_capacity, protocol_options, protocol_sessions, rate_limits, reader_limits},
     monitoring::MonitoredComponents,
+    shared_sessions::ArchivedSessions,
 };
 use crate::{
     actors::{Library, UserRegistry},
@@ -41,7 +46,7 @@ use vademecum_core::{
 };
 use vademecum_embed::{Embeddings, SetupError};
 use vademecum_import::ReaderLimits;
-use vademecum_mcp::{Outbound, Peer, Service};
+use vademecum_mcp::{Outbound, Peer, Service, SessionRecords};
 use vademecum_oauth::AuthorizationServer;
 use vademecum_sql::{Databases, ProfileError, Profiles};
 
@@ -147,7 +152,7 @@ impl App {
     pub fn new(settings: Settings) -> Result<Self, AppError> {
         let settings = settings.with_oauth_resource()?;
         let principal = local_principal(settings.storage.user.parse()?);
-        let data = archive::open_data_folder(&settings)?;
+        let data = open_data_folder(&settings)?;
 
         let embeddings = Embeddings::open(&settings.embeddings, &data)?.map(Arc::new);
         let all_tools = registry::tools();
@@ -189,7 +194,10 @@ impl App {
         )
         .with_rates(rate_limits(&settings))
         .with_limits(call_capacity(&settings))
-        .with_observer(observer.clone());
+        .with_observer(observer.clone())
+        .with_session_records(data.archive().map(|archive| {
+            Arc::new(ArchivedSessions(Arc::clone(archive))) as Arc<dyn SessionRecords>
+        }));
         let custom_tools = CustomTools {
             registry: toolbox,
             profiles: Arc::clone(&profiles),
@@ -351,6 +359,18 @@ impl App {
         actix::spawn(custom_tools.watch(self.settings.clone(), tools))
     }
 
+    /// Checks the archive for changes and bounds the copies of its libraries, until the tasks are
+    /// aborted.
+    fn spawn_archive_watch(&self) -> Vec<JoinHandle<()>> {
+        let Some(archive) = self.data.archive() else { return Vec::new() };
+        let registry = Arc::clone(&self.user_registry);
+        let cache_bytes = self.settings.archive.cache_bytes();
+        vec![
+            actix::spawn(watch_archive(Arc::clone(archive))),
+            actix::spawn(bound_copies(registry, cache_bytes)),
+        ]
+    }
+
     /// Keeps followed folders in sync until the task is aborted.
     fn spawn_folder_sync(&self) -> JoinHandle<()> {
         let owner = match self.settings.auth.mode {
@@ -401,6 +421,7 @@ impl App {
             self.service.clone(),
             Arc::clone(&self.user_registry),
         ));
+        let archive_watch = self.spawn_archive_watch();
         let tool_watch = self.spawn_tool_watch();
         let folder_sync = self.spawn_folder_sync();
         let syncs = self.syncs.clone();
@@ -408,6 +429,7 @@ impl App {
         let served = transport::serve(server_state, listener).await;
         sweeper.abort();
         watcher.abort();
+        archive_watch.iter().for_each(JoinHandle::abort);
         tool_watch.abort();
         folder_sync.abort();
         self.close_libraries().await;
@@ -434,9 +456,11 @@ impl App {
     pub async fn serve_stdio(&self) -> Result<(), AppError> {
         let principal = DenyRules::new(&self.settings.deny).restrict(self.principal.clone(), None);
         let server_state = self.server_state_with(Authenticator::single(principal.clone()));
+        let archive_watch = self.spawn_archive_watch();
         let tool_watch = self.spawn_tool_watch();
         let folder_sync = self.spawn_folder_sync();
         let served = transport::serve_stdio(&server_state, principal).await;
+        archive_watch.iter().for_each(JoinHandle::abort);
         tool_watch.abort();
         folder_sync.abort();
         self.close_libraries().await;

@@ -33,6 +33,7 @@ pub(crate) struct ChangeNotifier {
 #[derive(Debug)]
 pub(super) struct LibraryWatch {
     replicas: Vec<Arc<Replica>>,
+    stores: Vec<Arc<Store>>,
     detectors: Vec<ChangeDetector>,
 }
 
@@ -43,6 +44,12 @@ impl LibraryWatch {
         // A new change in a replica's database becomes a change of the store a moment later.
         for replica in &self.replicas {
             replica.check_for_changes();
+        }
+        // A write of another server becomes a change of the file when it is followed.
+        for store in &self.stores {
+            if let Err(error) = store.follow_checked_head() {
+                tracing::debug!(%error, "a change of another server cannot be followed");
+            }
         }
         // Check every store, because each detector keeps its own counter.
         let detectors = self.detectors.iter_mut();
@@ -71,7 +78,8 @@ impl ChangeNotifier {
     /// Returns a watch that has not checked yet. It polls nothing by itself.
     pub(super) fn watch(&self) -> LibraryWatch {
         let detectors = self.stores.iter().map(|store| ChangeDetector::new(store)).collect();
-        LibraryWatch { replicas: self.replicas.clone(), detectors }
+        let (replicas, stores) = (self.replicas.clone(), self.stores.clone());
+        LibraryWatch { replicas, stores, detectors }
     }
 
     /// Polls until there are no more subscribers.

@@ -4,7 +4,7 @@
 
 use std::{
     collections::HashMap,
-    fmt,
+    fmt, io,
     num::NonZeroUsize,
     path::PathBuf,
     sync::Arc,
@@ -21,7 +21,8 @@ use vademecum_kit::{
 };
 
 use super::{
-    CallError, Library, Session, TldwDirectory, quota::LibraryQuotas, session_store::SessionStore,
+    CallError, Library, Session, TldwDirectory, library_copies, quota::LibraryQuotas,
+    session_store::SessionStore,
 };
 use vademecum_core::{
     auth::{Principal, UserFolders, UserId},
@@ -249,8 +250,13 @@ impl UserRegistry {
     /// Starts a conversation and returns its handle.
     pub fn create_session(&self, principal: &Principal) -> String {
         let handle = Uuid::new_v4().simple().to_string();
-        self.sessions.insert((principal.clone(), Scope::Handle(handle.clone())));
+        self.adopt_session(principal, &handle);
         handle
+    }
+
+    /// Starts a conversation with a handle that this server, or another one, has created.
+    pub(crate) fn adopt_session(&self, principal: &Principal, handle: &str) {
+        self.sessions.insert((principal.clone(), Scope::Handle(handle.to_owned())));
     }
 
     /// Drops a conversation.
@@ -270,6 +276,18 @@ impl UserRegistry {
         let idle = self.idle_timeout();
         self.sessions.remove_idle();
         self.libraries.retain(|_, library| library.last_used.elapsed() <= idle);
+    }
+
+    /// Removes the copies of libraries that were not used for longest, until all take at most
+    /// `max_bytes`. Copies of open libraries are kept, and without an archive all. Returns the number
+    /// of removed copies.
+    pub(crate) fn remove_unused_copies(&self, max_bytes: u64) -> io::Result<usize> {
+        if self.config.archive.is_none() {
+            return Ok(0);
+        }
+        let open = self.open_library_list();
+        let open = open.iter().map(|library| library.folder().to_owned()).collect();
+        library_copies::remove_unused(&self.config.users, &open, max_bytes)
     }
 
     /// Returns the idle timeout of conversations.

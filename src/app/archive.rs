@@ -6,7 +6,7 @@ use vademecum_kit::store::{DataFolder, archive::FollowOptions};
 use super::AppError;
 
 /// Opens the data folder of the settings. Its databases follow the archive, if there is one.
-pub(crate) fn open_data_folder(settings: &Settings) -> Result<DataFolder, AppError> {
+pub fn open_data_folder(settings: &Settings) -> Result<DataFolder, AppError> {
     let archive = open_archive(settings)?;
     Ok(DataFolder::new(settings.storage.data_folder()?, archive))
 }

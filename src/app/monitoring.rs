@@ -4,6 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use vademecum_kit::model::SourceName;
 
+use super::archive_watch::{archive_gauges, cache_gauge};
 use crate::{
     actors::UserRegistry, collections::Catalogue, tools::RegisteredTool, transport::ConnectionCount,
 };
@@ -48,12 +49,16 @@ pub(super) fn request_observer(
     Ok(RequestObserver { metrics, exporter, audit })
 }
 
-/// Builds the monitor: gauges of activity, libraries and databases, and the health checks `storage`
-/// and `accounts`.
+/// Builds the monitor: gauges of activity, libraries, databases and the archive, and the health checks
+/// `storage`, `archive` and `accounts`.
 pub(super) fn build_monitor(observer: &RequestObserver, watched: MonitoredComponents) -> Monitor {
     let MonitoredComponents { registry, service, connections, databases, catalogue } = watched;
     let (folder, exporter) = (catalogue.data_folder().to_owned(), observer.exporter.clone());
     let audit = observer.audit.clone();
+    let archive = catalogue.data().archive().cloned();
+    let users = folder.join("users");
+    let (followed, stale_reads) =
+        (archive.clone(), archive.as_ref().is_some_and(|it| it.options().stale_reads));
     Monitor::new(observer.metrics.clone())
         .with_gauges(move || {
             [activity_gauges(&service, &connections), registry.read_gauges(), databases.gauges()]
@@ -64,6 +69,16 @@ pub(super) fn build_monitor(observer: &RequestObserver, watched: MonitoredCompon
         })
         .with_gauges(move || audit.lost_gauge().into_iter().collect())
         .with_readiness_check("storage", move || is_writable(&folder))
+        .with_gauges(move || {
+            let gauges = |archive| [archive_gauges(archive), vec![cache_gauge(&users)]].concat();
+            archive.as_deref().map(gauges).unwrap_or_default()
+        })
+        .with_readiness_check("archive", move || {
+            followed.as_ref().is_none_or(|archive| {
+                let status = archive.status();
+                status.was_reached() && (stale_reads || !status.is_lost())
+            })
+        })
         .with_readiness_check("accounts", move || catalogue.list_records().is_ok())
 }
 

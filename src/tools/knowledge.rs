@@ -110,7 +110,7 @@ impl Tool for KnowledgeSearch {
             }
         }
         let scope = match self.session.as_deref() {
-            Some("new") => Some(Scope::Handle(toolbox.registry().create_session(&call.principal))),
+            Some("new") => Some(Scope::Handle(toolbox.create_session(&call.principal))),
             Some(handle) => Some(Scope::Handle(handle.to_owned())),
             None => call.scope.clone(),
         };

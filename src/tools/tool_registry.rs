@@ -8,7 +8,9 @@ use std::{
     time::Duration,
 };
 
+use actix::Addr;
 use serde_json::json;
+use uuid::Uuid;
 use vademecum_kit::{
     journal::AsOf,
     location::check_loc,
@@ -280,6 +282,51 @@ impl ToolRegistry {
         Ok(key.get_or_init(|| opened))
     }
 
+    /// Returns whether answers may be behind, because the archive cannot be reached.
+    pub(super) fn is_stale(&self) -> bool {
+        self.server_secret.0.archive().is_some_and(|archive| archive.status().is_lost())
+    }
+
+    /// Starts a conversation and returns its handle. Servers that follow one archive recognise each
+    /// other's handles, because they seal them with one key.
+    pub(crate) fn create_session(&self, principal: &Principal) -> String {
+        if self.server_secret.0.archive().is_some()
+            && let Ok(key) = self.server_key()
+            && let Some(handle) =
+                key.seal(&format!("{}{}", handle_prefix(principal), Uuid::new_v4()))
+        {
+            self.registry.adopt_session(principal, &handle);
+            return handle;
+        }
+        self.registry.create_session(principal)
+    }
+
+    /// Returns the session actor of the principal's conversation, also of one that another server
+    /// started.
+    fn open_session(
+        &self,
+        principal: &Principal,
+        scope: Option<&Scope>,
+    ) -> Result<Addr<actors::Session>, CallError> {
+        match (self.registry.open_session(principal, scope), scope) {
+            (Err(CallError::UnknownSession(_)), Some(Scope::Handle(handle)))
+                if self.is_shared_handle(principal, handle) =>
+            {
+                self.registry.adopt_session(principal, handle);
+                self.registry.open_session(principal, scope)
+            }
+            (opened, _) => opened,
+        }
+    }
+
+    fn is_shared_handle(&self, principal: &Principal, handle: &str) -> bool {
+        self.server_secret.0.archive().is_some()
+            && self.server_key().is_ok_and(|key| {
+                let opened = key.open_sealed(handle);
+                opened.is_some_and(|text| text.starts_with(&handle_prefix(principal)))
+            })
+    }
+
     /// Runs blocking work of a call on the pool of the caller's library, so that one user never
     /// occupies more threads than that pool has.
     pub(crate) async fn run_blocking<T: Send + 'static>(
@@ -303,7 +350,7 @@ impl ToolRegistry {
         scope: Option<&Scope>,
         search: actors::SearchRequest,
     ) -> Result<SearchPage, CallError> {
-        let session = self.registry.open_session(&call.principal, scope)?;
+        let session = self.open_session(&call.principal, scope)?;
         let search = WithContext { request: search, context: CallContext::from_request(call) };
         let mut page = session.send(search).await.unwrap_or(Err(CallError::Unavailable))?;
         if page.has_supersessions {
@@ -328,7 +375,7 @@ impl ToolRegistry {
     ) -> Result<(), CallError> {
         // Without a scope, the session has ended.
         let (Some(_), false) = (scope, uris.is_empty()) else { return Ok(()) };
-        let session = self.registry.open_session(&call.principal, scope)?;
+        let session = self.open_session(&call.principal, scope)?;
         session.send(actors::ForgetShown(uris)).await.map_err(|_| CallError::Unavailable)
     }
 
@@ -345,7 +392,7 @@ impl ToolRegistry {
         let item = if read.source == SourceName::Collections {
             documents::read_document(self, call, read).await?
         } else {
-            let session = self.registry.open_session(&call.principal, scope)?;
+            let session = self.open_session(&call.principal, scope)?;
             let read = WithContext { request: read, context: CallContext::from_request(call) };
             session.send(read).await.unwrap_or(Err(CallError::Unavailable))?
         };
@@ -391,6 +438,11 @@ impl ToolRegistry {
         let text = self.text(|| render::render_item(&item));
         ToolOutput { output: item, text, meta: None }
     }
+}
+
+/// Returns the beginning of the sealed text of a user's handles.
+fn handle_prefix(principal: &Principal) -> String {
+    format!("session/{}/", principal.user())
 }
 
 /// The one place where a tool's error becomes a JSON-RPC error.

@@ -143,6 +143,7 @@ pub(crate) async fn open_stream(
         Ok(held) => held,
         Err(refused) => return reply_response(refused, &server_state),
     };
+    server_state.service.refresh_session(Some(&session), &peer.principal).await;
     let (link, messages) = Outbound::channel();
     if !server_state.service.add_listener(&session, &peer.principal, link) {
         return error_response(StatusCode::NOT_FOUND, "this session is over or was never opened");
@@ -192,6 +193,7 @@ pub(crate) async fn delete_session(
         Ok(peer) => peer,
         Err(problem) => return error_response(StatusCode::BAD_REQUEST, &problem),
     };
+    server_state.service.refresh_session(peer.session.as_ref(), &peer.principal).await;
     match peer.session {
         None => {
             error_response(StatusCode::BAD_REQUEST, "name the session in the header mcp-session-id")

@@ -1,11 +1,12 @@
 //! Client capabilities.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Failure, app};
 
 /// Capabilities that a client declared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "capabilities are independent of each other")]
 pub struct ClientCapabilities {
     /// The client can sample from its model.

@@ -2,14 +2,14 @@
 //! credentials.
 
 use base64::{Engine, alphabet, engine};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use vademecum_kit::model::{Order, Preferences};
 
 /// Maximum length of an encoded `config`, in bytes.
 const MAX_CONFIG_BYTES: usize = 8 * 1_024;
 
 /// Defaults of a request or session; arguments of a call take precedence.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestDefaults {
     /// Result sizes and order.
     pub preferences: Preferences,
@@ -18,7 +18,9 @@ pub struct RequestDefaults {
 }
 
 /// Format of search results.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// Every field of a hit.

@@ -5,7 +5,10 @@ use std::{collections::HashMap, fmt, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::{FutureExt as _, future::join_all};
 use serde_json::value::RawValue;
-use tokio::sync::{Semaphore, watch};
+use tokio::{
+    sync::{Semaphore, watch},
+    task::spawn_blocking,
+};
 
 use super::{
     AdmissionLimits, Client, ClientCapabilities, ConnectionPermit, Failure, MessageCost,
@@ -17,6 +20,7 @@ use super::{
     request_metrics::{RequestMetrics, RequestObserver},
     revision::{MethodResult, RequestMeta, RequestMode, detect_request_mode},
     session::SessionRecord,
+    shared_sessions::{SessionRecords, SharedSessions},
     signed_state::StateSigner,
 };
 use vademecum_core::auth::{Principal, Right, UserId};
@@ -67,6 +71,7 @@ pub struct Service {
     pub(super) rates: Arc<RateLimits>,
     pub(super) admission: Arc<AdmissionControl>,
     pub(super) observer: RequestObserver,
+    shared_sessions: Option<SharedSessions>,
     shutdown: Arc<watch::Sender<bool>>,
     ended_users: Arc<watch::Sender<u64>>,
     pub(super) tool_changes: Arc<watch::Sender<u64>>,
@@ -96,6 +101,7 @@ impl Service {
             rates,
             admission,
             observer,
+            shared_sessions: None,
             shutdown: closing,
             ended_users: Arc::new(watch::Sender::new(0)),
             tool_changes: Arc::new(watch::Sender::new(0)),
@@ -112,6 +118,43 @@ impl Service {
     #[must_use]
     pub fn with_rates(self, rates: RateLimits) -> Self {
         Self { rates: Arc::new(rates), ..self }
+    }
+
+    /// Has other servers continue the sessions of this one, and this one theirs.
+    #[must_use]
+    pub fn with_session_records(self, records: Option<Arc<dyn SessionRecords>>) -> Self {
+        Self { shared_sessions: records.map(|records| SharedSessions { records }), ..self }
+    }
+
+    /// Fetches a session that another server opened, or finds out that it has ended. Without shared
+    /// sessions it does nothing.
+    pub async fn refresh_session(&self, id: Option<&SessionId>, principal: &Principal) {
+        let (Some(id), Some(shared)) = (id.cloned(), self.shared_sessions.clone()) else { return };
+        let (sessions, principal) = (Arc::clone(&self.sessions), principal.clone());
+        let refreshed = spawn_blocking(move || shared.refresh(&sessions, &id, &principal)).await;
+        if let Err(error) = refreshed {
+            tracing::error!(%error, "a shared session could not be read");
+        }
+    }
+
+    /// Stores a session that was just opened for other servers.
+    async fn share_session(&self, id: SessionId, principal: &Principal) {
+        let Some(shared) = self.shared_sessions.clone() else { return };
+        let (sessions, principal) = (Arc::clone(&self.sessions), principal.clone());
+        let saved = spawn_blocking(move || shared.save(&sessions, &id, &principal)).await;
+        if let Err(error) = saved {
+            tracing::error!(%error, "a session could not be shared");
+        }
+    }
+
+    /// Removes what other servers know of a session, or of all sessions of a user.
+    fn forget_shared(&self, owner: &UserId, id: Option<&SessionId>) {
+        let Some(SharedSessions { records }) = self.shared_sessions.clone() else { return };
+        let (owner, id) = (owner.clone(), id.cloned());
+        drop(spawn_blocking(move || match id {
+            Some(id) => records.remove(&owner, &id),
+            None => records.remove_user(&owner),
+        }));
     }
 
     /// Opens the session of a persistent connection. The caller ends it when the connection closes.
@@ -141,6 +184,7 @@ impl Service {
     pub fn end_session(&self, id: &SessionId, principal: &Principal) -> bool {
         let ended = self.sessions.end_session(id, principal);
         if ended {
+            self.forget_shared(principal.user(), Some(id));
             self.handler.forget_scope(principal, &Scope::Session(id.clone()));
         }
         ended
@@ -194,6 +238,7 @@ impl Service {
     /// [`ended_users`](Self::ended_users).
     pub fn end_user_sessions(&self, user: &UserId) {
         self.sessions.end_user_sessions(user);
+        self.forget_shared(user, None);
         self.ended_users.send_modify(|count| *count += 1);
     }
 
@@ -237,11 +282,19 @@ impl Service {
 
     /// Processes a message or a batch and returns the reply.
     pub async fn handle(&self, peer: &Peer, text: &str, link: &Outbound) -> Reply {
-        match jsonrpc::parse_input(text) {
-            Err(unreadable) => Reply::unreadable(&unreadable),
-            Ok(ParsedInput::Single(message)) => self.handle_message(peer, message, link).await,
-            Ok(ParsedInput::Batch(messages)) => self.handle_batch(peer, &messages, link).await,
+        let input = match jsonrpc::parse_input(text) {
+            Err(unreadable) => return Reply::unreadable(&unreadable),
+            Ok(input) => input,
+        };
+        self.refresh_session(peer.session.as_ref(), &peer.principal).await;
+        let reply = match input {
+            ParsedInput::Single(message) => self.handle_message(peer, message, link).await,
+            ParsedInput::Batch(messages) => self.handle_batch(peer, &messages, link).await,
+        };
+        if let Some(id) = &reply.opened_session {
+            self.share_session(id.clone(), &peer.principal).await;
         }
+        reply
     }
 
     async fn handle_batch(&self, peer: &Peer, messages: &[&RawValue], link: &Outbound) -> Reply {

@@ -56,6 +56,26 @@ pub(crate) struct SessionRecord {
     is_connected: bool,
     /// The client has sent `initialize`.
     is_initialized: bool,
+    /// Times at which the record that other servers use was last seen and stored; `None` if other
+    /// servers do not know the session.
+    shared_at: Option<(Instant, Instant)>,
+}
+
+impl SessionRecord {
+    fn new(owner: &Principal, is_connected: bool) -> Self {
+        Self {
+            owner: owner.clone(),
+            client: Client::default(),
+            revision: ProtocolVersion::NEWEST_WITH_SESSIONS,
+            capabilities: ClientCapabilities::default(),
+            defaults: RequestDefaults::default(),
+            channel: Arc::default(),
+            last_used: Instant::now(),
+            is_connected,
+            is_initialized: false,
+            shared_at: None,
+        }
+    }
 }
 
 /// Values agreed on by the `initialize` handshake.
@@ -109,20 +129,52 @@ impl ProtocolSessions {
         if !connected && self.records.len() >= self.max_sessions.min(self.max_per_user).get() {
             self.evict(owner.user());
         }
-        let record = SessionRecord {
-            owner: owner.clone(),
-            client: Client::default(),
-            revision: ProtocolVersion::NEWEST_WITH_SESSIONS,
-            capabilities: ClientCapabilities::default(),
-            defaults: RequestDefaults::default(),
-            channel: Arc::default(),
-            last_used: Instant::now(),
-            is_connected: connected,
-            is_initialized: false,
-        };
         let id = SessionId::generate();
-        self.records.insert(id.clone(), record);
+        self.records.insert(id.clone(), SessionRecord::new(owner, connected));
         id
+    }
+
+    /// Continues a session that another server opened.
+    pub(crate) fn adopt(
+        &self,
+        id: SessionId,
+        owner: &Principal,
+        agreed: HandshakeResult,
+        at: Instant,
+    ) {
+        if self.records.len() >= self.max_sessions.min(self.max_per_user).get() {
+            self.evict(owner.user());
+        }
+        let record =
+            SessionRecord { shared_at: Some((at, at)), ..SessionRecord::new(owner, false) };
+        self.records.entry(id.clone()).or_insert(record);
+        self.record_handshake(&id, agreed);
+    }
+
+    /// Notes when the record that other servers use was seen or stored.
+    pub(crate) fn note_shared(&self, id: &SessionId, at: Instant, is_stored: bool) {
+        if let Some(mut record) = self.records.get_mut(id) {
+            let stored_at =
+                record.shared_at.filter(|_| !is_stored).map_or(at, |(_, stored)| stored);
+            record.shared_at = Some((at, stored_at));
+        }
+    }
+
+    /// Returns the times at which the record that other servers use was last seen and stored, with
+    /// `None` inside if they do not know the session; `None` without such a session.
+    #[expect(clippy::option_option, reason = "a session that is not shared is known")]
+    pub(crate) fn shared_times(
+        &self,
+        id: &SessionId,
+        principal: &Principal,
+    ) -> Option<Option<(Instant, Instant)>> {
+        let record = self.records.get(id)?;
+        (record.owner == *principal).then_some(record.shared_at)
+    }
+
+    /// Returns the time after which an unused session ends.
+    pub(crate) fn idle_timeout(&self) -> Duration {
+        self.idle_timeout
     }
 
     /// Stores the values agreed on by the handshake.

@@ -77,7 +77,15 @@ impl ServerHandler for ToolRegistry {
             let Some(tool) = tools.by_name.get(tool) else {
                 return Err(Failure::invalid_params(format!("unknown tool `{tool}`")));
             };
-            let result = tool.call(self, arguments, call).await;
+            let mut result = tool.call(self, arguments, call).await;
+            if let Ok(result) = &mut result
+                && self.is_stale()
+            {
+                result
+                    .meta
+                    .get_or_insert_default()
+                    .insert("vademecum/stale".to_owned(), true.into());
+            }
             result.map_err(|failure| self.clean_failure(failure))
         })
     }

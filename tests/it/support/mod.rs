@@ -63,12 +63,47 @@ pub(crate) use token::{Algorithm, KeyServer, TokenIssuer, key_set_path, unix_now
 pub(crate) use web_site::{WebReply, WebSite};
 pub(crate) use websocket_client::{ReceivedFrame, WebSocketClient};
 
-use std::{process::Command, time::Duration};
+use std::{path::Path, process::Command, time::Duration};
+
+use sha2::{Digest as _, Sha256};
+use vademecum_core::config::Settings;
+use vademecum_kit::store::DataFolder;
 
 /// Maximum time that a test waits for a reply before it fails.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Returns a command that runs the program built with these tests.
+/// Environment variable with a database in which each data folder follows an archive.
+const ARCHIVE_VARIABLE: &str = "VADEMECUM_IT_ARCHIVE";
+
+/// Returns whether data folders follow an archive.
+pub(crate) fn follows_archive() -> bool {
+    std::env::var_os(ARCHIVE_VARIABLE).is_some()
+}
+
+/// Returns a command that runs the program built with these tests. If data folders follow an archive,
+/// a script names that of the data folder in the arguments.
 pub(crate) fn vademecum_command() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_vademecum"))
+    let program = env!("CARGO_BIN_EXE_vademecum");
+    if !follows_archive() {
+        return Command::new(program);
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/with_archive.sh");
+    let mut command = Command::new(script);
+    command.arg(program);
+    command
+}
+
+/// Opens a data folder as the program does.
+pub(crate) fn open_data_folder(path: &Path) -> DataFolder {
+    let mut settings = Settings::default();
+    if let Ok(url) = std::env::var(ARCHIVE_VARIABLE) {
+        let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
+        let digest: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+        settings = Settings::parse(&format!(
+            "archive = {{ url = \"{url}\", allow_plaintext = true, schema = \"it_{digest}\" }}"
+        ))
+        .unwrap();
+    }
+    settings.storage.data = Some(path.to_owned());
+    vademecum::app::open_data_folder(&settings).unwrap()
 }

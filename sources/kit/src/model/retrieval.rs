@@ -61,7 +61,7 @@ pub struct RetrievalOptions {
 }
 
 /// Session defaults that explicit options of a call override.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preferences {
     /// Maximum snippet length, in characters.
     pub snippet_length: Option<usize>,

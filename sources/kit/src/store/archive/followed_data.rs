@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Archive, ArchiveError, FollowOptions, Follower, PartName, Reachability, part_group::PartGroup,
+    Archive, ArchiveError, FollowOptions, FollowStatus, Follower, PartName, part_group::PartGroup,
 };
 use crate::store::{Database, DerivedFtsTable, Store};
 
@@ -20,7 +20,7 @@ const LIBRARY: [Database; 4] =
 #[derive(Debug)]
 pub struct FollowedData {
     archive: Arc<dyn Archive>,
-    reachability: Arc<Reachability>,
+    status: Arc<FollowStatus>,
     derived: Vec<(Database, DerivedFtsTable)>,
     options: FollowOptions,
     groups: Mutex<HashMap<String, Arc<PartGroup>>>,
@@ -33,8 +33,8 @@ impl FollowedData {
         derived: Vec<(Database, DerivedFtsTable)>,
         options: FollowOptions,
     ) -> Self {
-        let (reachability, groups) = (Arc::default(), Mutex::default());
-        Self { archive, reachability, derived, options, groups }
+        let (status, groups) = (Arc::default(), Mutex::default());
+        Self { archive, status, derived, options, groups }
     }
 
     /// Returns the archive.
@@ -42,24 +42,39 @@ impl FollowedData {
         &self.archive
     }
 
-    /// Returns whether the archive was reached.
-    pub fn reachability(&self) -> &Arc<Reachability> {
-        &self.reachability
+    /// Calls the archive. While it cannot be reached, most calls fail at once.
+    pub fn call<T>(
+        &self,
+        call: impl FnOnce(&dyn Archive) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
+        self.status.try_call(|| call(&*self.archive))
     }
 
-    /// Reads the heads of all databases in use, in one statement. Stores learn of them with
-    /// [`Store::follow_checked_head`].
+    /// Returns the limits of following.
+    pub fn options(&self) -> FollowOptions {
+        self.options
+    }
+
+    /// Returns whether the archive is reached, and what was exchanged with it.
+    pub fn status(&self) -> &Arc<FollowStatus> {
+        &self.status
+    }
+
+    /// Reads the heads of all databases in use, in one statement, and at least that of the accounts.
+    /// Stores learn of them with [`Store::follow_checked_head`].
     pub fn check_heads(&self) -> Result<(), ArchiveError> {
         let groups: Vec<_> = {
             let groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
             // The map holds one reference.
             groups.values().filter(|group| Arc::strong_count(group) > 1).map(Arc::clone).collect()
         };
-        let parts: Vec<_> = groups.iter().flat_map(|group| group.parts().to_owned()).collect();
+        let mut parts: Vec<_> = groups.iter().flat_map(|group| group.parts().to_owned()).collect();
+        if parts.is_empty() {
+            let part = part_name(Database::Server).to_owned();
+            parts.push(PartName { user: String::new(), part });
+        }
         let began_at = Instant::now();
-        let heads = self.archive.heads(&parts);
-        self.reachability.record(&heads);
-        let mut heads = heads?.into_iter();
+        let mut heads = self.status.try_call(|| self.archive.heads(&parts))?.into_iter();
         for group in groups {
             group.record_check(began_at, heads.by_ref().take(group.parts().len()).collect());
         }
@@ -81,18 +96,18 @@ impl FollowedData {
     #[must_use]
     pub fn follow_server(&self, store: Store) -> Store {
         let part = part_name(store.database());
-        self.follow_alone(store, part.to_owned())
+        self.follow_alone(store, part)
     }
 
     /// Has a collection follow the archive. `file` is the name of its file.
     #[must_use]
     pub fn follow_collection(&self, store: Store, file: &str) -> Store {
-        self.follow_alone(store, format!("collection/{file}"))
+        self.follow_alone(store, &format!("collection/{file}"))
     }
 
-    fn follow_alone(&self, store: Store, part: String) -> Store {
-        let parts = || vec![PartName { user: String::new(), part: part.clone() }];
-        let group = self.group(part.clone(), parts);
+    fn follow_alone(&self, store: Store, part: &str) -> Store {
+        let parts = || vec![PartName { user: String::new(), part: part.to_owned() }];
+        let group = self.group(part.to_owned(), parts);
         self.connect(store, group, 0)
     }
 
@@ -103,9 +118,8 @@ impl FollowedData {
             groups.retain(|_, group| Arc::strong_count(group) > 1);
         }
         let group = groups.entry(name).or_insert_with(|| {
-            let (archive, reachability) =
-                (Arc::clone(&self.archive), Arc::clone(&self.reachability));
-            Arc::new(PartGroup::new(archive, reachability, parts()))
+            let (archive, status) = (Arc::clone(&self.archive), Arc::clone(&self.status));
+            Arc::new(PartGroup::new(archive, status, parts()))
         });
         Arc::clone(group)
     }

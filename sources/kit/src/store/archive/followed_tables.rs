@@ -335,7 +335,9 @@ fn read_sequence(connection: &Connection, table: &str) -> rusqlite::Result<Optio
 
 fn encode(values: &[Value]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    values.iter().for_each(|value| encode_value(value.into(), &mut bytes));
+    for value in values {
+        encode_value(value.into(), &mut bytes);
+    }
     bytes
 }
 

@@ -162,6 +162,7 @@ impl Follower {
         let mut keys = FtsKeys::new();
         let mut followed = self.receive(file, &transaction, seen, &mut keys)?;
         if followed == Followed::Diverged {
+            self.group.status().count_discarded();
             file.tables.clear(&transaction)?;
             (seen, keys) = (Head::default(), FtsKeys::new());
             followed = self.receive(file, &transaction, seen, &mut keys)?;
@@ -182,11 +183,12 @@ impl Follower {
             file.tables.fill_full_text(&transaction)?;
             Vec::new()
         } else {
-            self.index_rows(file, &transaction, &keys, limits)?
+            Self::index_rows(file, &transaction, &keys, limits)?
         };
         write_state(&transaction, head)?;
         file.tables.forget_changes(&transaction)?;
         transaction.commit()?;
+        self.group.status().count_followed();
         Ok((head, changes))
     }
 
@@ -202,7 +204,9 @@ impl Follower {
         let part = self.group.part(self.index);
         let followed = self.group.archive().since(part, seen, &mut |entry| {
             keep_error(file.tables.apply(transaction, entry, keys), &mut failure)
-        })?;
+        });
+        self.group.status().record(&followed);
+        let followed = followed?;
         if let Followed::To(head) = followed
             && head.schema < self.schema()
         {
@@ -220,7 +224,6 @@ impl Follower {
 
     /// Indexes rows of full-text tables that others changed.
     fn index_rows(
-        &self,
         file: &FollowedFile,
         transaction: &Transaction<'_>,
         keys: &FtsKeys,
@@ -249,9 +252,15 @@ impl Follower {
         }
         let seen = read_state(transaction)?.unwrap_or_default();
         let (part, write) = (self.group.part(self.index), WriteId::random());
-        match self.group.archive().put(part, seen, write, self.schema(), &entries)? {
-            Put::Behind(_) => Ok(Proposal::Behind),
+        let put = self.group.archive().put(part, seen, write, self.schema(), &entries);
+        self.group.status().record(&put);
+        match put? {
+            Put::Behind(_) => {
+                self.group.status().count_conflict();
+                Ok(Proposal::Behind)
+            }
             Put::Done(head) => {
+                self.group.status().count_put();
                 self.group.advance(self.index, head);
                 write_state(transaction, head)?;
                 *file.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(head);

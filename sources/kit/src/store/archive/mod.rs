@@ -3,6 +3,7 @@
 //! Start with [`Archive`], the interface of the server that keeps the rows. A [`Follower`] connects a
 //! store with it, and [`FollowedData`] makes followers for the databases of a data folder.
 
+mod follow_status;
 mod followed_data;
 mod followed_store;
 mod followed_tables;
@@ -13,6 +14,7 @@ mod row_codec;
 mod transfer;
 mod upgrade;
 
+pub use follow_status::{FollowCounts, FollowStatus};
 pub use followed_data::FollowedData;
 pub(super) use followed_tables::FollowedTables;
 pub use follower::{FollowOptions, Follower};
@@ -20,5 +22,4 @@ pub(super) use follower::{FollowedFile, Proposal, forget_state};
 pub use interface::{
     Archive, ArchiveError, Entry, Followed, Head, PartName, Put, SharedValue, WriteId,
 };
-pub use part_group::Reachability;
 pub use transfer::Upload;
