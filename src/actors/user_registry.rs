@@ -59,6 +59,14 @@ impl LibraryConfig {
         let data = self.users.parent().unwrap_or(&self.users);
         DataFolder::new(data.to_owned(), self.archive.clone())
     }
+
+    /// Returns the data folder of the libraries. Replicas of tldw libraries follow no archive.
+    fn library_data(&self) -> DataFolder {
+        match &self.tldw {
+            None => self.data_folder(),
+            Some(_) => self.data_folder().path().into(),
+        }
+    }
 }
 
 /// Registry of open libraries and active conversations.
@@ -157,7 +165,7 @@ impl UserRegistry {
 
     /// Returns the import ledger of a user without opening the library.
     pub(crate) fn ledger(&self, user: &UserId) -> Ledger {
-        let (data, folder) = (self.config.data_folder(), self.library_folder(user));
+        let (data, folder) = (self.config.library_data(), self.library_folder(user));
         Ledger::new(Arc::new(data.library_store(Database::Imports, &folder, user.as_str())))
     }
 
@@ -196,7 +204,7 @@ impl UserRegistry {
     fn start_library(&self, user: &UserId) -> Library {
         let LibraryConfig { sources, tldw, embeddings, limits, .. } = &self.config;
         let tldw = tldw.as_ref().map(|tldw| (tldw, user.as_str()));
-        let (data, timeout) = (self.config.data_folder(), limits.source_timeout());
+        let (data, timeout) = (self.config.library_data(), limits.source_timeout());
         let folder = self.library_folder(user);
         let open = |database| {
             let store = data.library_store(database, &folder, user.as_str());

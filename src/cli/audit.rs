@@ -10,7 +10,7 @@ use super::{
     output::{print_error, print_line},
 };
 use crate::{
-    app::App,
+    app::{App, open_data_folder},
     services::text::{format_bytes, sanitize},
 };
 use vademecum_core::{
@@ -44,7 +44,7 @@ pub(super) struct Audit {
 
 impl Audit {
     pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
-        let store = AuditStore::new(&common.load_settings()?.storage.data_folder()?);
+        let store = AuditStore::new(open_data_folder(&common.load_settings()?)?);
         let exists = store.may_have_entries();
         if !exists {
             print_error(&format!("no audit log yet: {} does not exist", store.path().display()));

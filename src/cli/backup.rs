@@ -9,6 +9,7 @@ use super::{
     output::{print_json, print_line},
 };
 use crate::{
+    app::open_data_folder,
     registry,
     services::{
         backup::create_backup,
@@ -42,7 +43,7 @@ pub(super) struct Backup {
 impl Backup {
     pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         let settings = common.load_settings()?;
-        let data = settings.storage.data_folder()?;
+        let data = open_data_folder(&settings)?;
         let only_user = if self.all_users { None } else { Some(settings.storage.user.parse()?) };
         let sources = registry::sources();
         let manifest = create_backup(&data, only_user.as_ref(), &sources, &self.folder)?;

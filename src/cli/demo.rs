@@ -24,7 +24,7 @@ use crate::{
 };
 use vademecum_core::{
     auth::LocalToken,
-    config::{Auth, ListenAddress, Settings},
+    config::{Archive, Auth, ListenAddress, Settings},
 };
 
 /// Query that the demo runs.
@@ -69,6 +69,7 @@ impl Demo {
         settings.storage.data = Some(folder.clone());
         // The demo serves only the person who runs it, so authentication is off.
         settings.auth = Auth::default();
+        settings.archive = Archive::default();
         let listener = self.listen(&mut settings)?;
         let address = listener.local_addr()?;
         let app = App::new(settings)?;

@@ -9,9 +9,12 @@ use super::{
     common::CommonOptions,
     output::{print_json, print_line},
 };
-use crate::services::{
-    backup::{BackupKeys, restore_backup},
-    text::format_count,
+use crate::{
+    app::open_data_folder,
+    services::{
+        backup::{BackupKeys, restore_backup},
+        text::format_count,
+    },
 };
 
 /// Restore a backup
@@ -48,7 +51,7 @@ pub(super) struct Restore {
 impl Restore {
     pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         let keys = if self.with_keys { BackupKeys::Restore } else { BackupKeys::Skip };
-        let data = common.load_settings()?.storage.data_folder()?;
+        let data = open_data_folder(&common.load_settings()?)?;
         let restored = restore_backup(&self.folder, &data, self.force, keys)?;
         if self.json {
             let result = json!({

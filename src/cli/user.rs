@@ -15,7 +15,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::{
     audit::record_command, client::authorization_server, common::CommonOptions, output::print_line,
 };
-use crate::{app::App, services::text::format_count};
+use crate::{
+    app::App,
+    services::{library_folders::take_from_archive, text::format_count},
+};
 use vademecum_core::{
     auth::{Right, UserId, UserRecord},
     config::Quotas,
@@ -148,6 +151,8 @@ impl UserCommand {
                 let removed = accounts.remove_user(&name);
                 record_command(&app, "user.remove", Some(&name), None, removed.is_ok());
                 removed?;
+                take_from_archive(app.data(), &name, &library, !delete_library)
+                    .context("cannot remove the library from the archive")?;
                 let outcome = remove_library(&app, &library, delete_library)?;
                 print_line(&format!("removed {name}; {outcome}"));
             }

@@ -7,7 +7,7 @@ use std::{
     collections::HashMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Row, named_params};
@@ -16,13 +16,15 @@ use vademecum_kit::{
     model::{CorpusStatistics, Deadline, SourceAccess, SourceName, Timestamp},
     search::FtsQuery,
     store::{
-        DataFolder, Database, Durability, Store, StoreError,
-        archive::{Archive, PartName, SharedValue, Upload},
+        DataFolder, Database, Durability, Store,
+        archive::{PartName, Upload},
     },
 };
 
 use super::{
-    CollectionError, collection_files, folder_scan,
+    CollectionError,
+    build_claim::BuildClaim,
+    collection_files, folder_scan,
     generation_lease::{GenerationLease, LeaseError},
     sql,
 };
@@ -45,25 +47,6 @@ pub struct Catalogue {
     open_file: Mutex<HashMap<String, Collection>>,
     /// Whether there were any collections, and when that was determined.
     cached_existence: Mutex<Option<(bool, Instant)>>,
-}
-
-/// Time after which a build that did not end may be begun by another server.
-const BUILD_CLAIM_TTL: Duration = Duration::from_mins(30);
-/// Kind of the shared values that claim builds.
-const BUILD_CLAIMS: &str = "collection_build";
-
-/// The right of this server to build a collection. Dropping it releases the right.
-#[derive(Debug)]
-pub(super) struct BuildClaim {
-    archive: Arc<dyn Archive>,
-    name: String,
-}
-
-impl Drop for BuildClaim {
-    fn drop(&mut self) {
-        // If the archive cannot be reached, the claim expires.
-        self.archive.remove_value("", BUILD_CLAIMS, self.name.as_bytes()).ok();
-    }
 }
 
 /// The file of a collection was replaced and removed, or is missing.
@@ -286,16 +269,7 @@ impl Catalogue {
     /// [`CollectionError::Busy`]. Without an archive it always succeeds.
     pub(super) fn claim_build(&self, name: &str) -> Result<Option<BuildClaim>, CollectionError> {
         let Some(followed) = self.data.archive() else { return Ok(None) };
-        let lower = name.to_ascii_lowercase();
-        let own = SharedValue {
-            bytes: uuid::Uuid::new_v4().into_bytes().to_vec(),
-            expires_at: SystemTime::now().checked_add(BUILD_CLAIM_TTL),
-        };
-        let kept = followed.archive().value_or_insert("", BUILD_CLAIMS, lower.as_bytes(), &own);
-        if kept.map_err(StoreError::from)?.bytes != own.bytes {
-            return Err(CollectionError::Busy(name.to_owned()));
-        }
-        Ok(Some(BuildClaim { archive: Arc::clone(followed.archive()), name: lower }))
+        BuildClaim::acquire(Arc::clone(followed.archive()), name).map(Some)
     }
 
     /// Stores a file that was just built in the archive, if there is one, so that other servers can

@@ -5,6 +5,7 @@
 //! searches several collections; [`CollectionSource`] exposes one as a source like those of a
 //! library.
 
+mod build_claim;
 mod bulk_load;
 mod catalogue;
 mod chunk_vectors;

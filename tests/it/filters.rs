@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use vademecum_kit::store::{Database, Durability, Store, StoreError};
+use vademecum_kit::store::{Database, Durability, StoreError};
 
 use crate::support::{Library, McpClient, SOURCES};
 
@@ -151,7 +151,7 @@ fn conversations_are_filtered_by_character() {
 /// Assigns a character to a conversation directly in the database. Exported files never contain
 /// this relation, but the databases of other programs do.
 fn assign_character(library: &Library, title: &str, name: &str) -> Result<(), StoreError> {
-    let store = Store::new(Database::Chacha, &library.data_folder().join("users/local"));
+    let store = library.store(Database::Chacha);
     let changed = store.write(Durability::Full, |writer| {
         let sql = "UPDATE conversations SET character_id = (SELECT id FROM character_cards WHERE name = :name) WHERE title = :title";
         writer.execute(sql, &[(":name", &name), (":title", &title)])

@@ -1,7 +1,7 @@
 //! End-to-end tests of the filters that all sources have: `after`, `before` and `tags`.
 
 use serde_json::{Value, json};
-use vademecum_kit::store::{Database, Durability, Store, StoreError};
+use vademecum_kit::store::{Database, Durability, StoreError};
 
 use crate::support::{
     HttpClient, Library, McpClient, SOURCES, claude_conversation, collection_fixtures,
@@ -10,7 +10,7 @@ use crate::writing::WRITE_ENABLED;
 
 /// Runs a statement on a database of the library. Imported items have the time of the import.
 fn execute(library: &Library, database: Database, sql: &str) -> Result<(), StoreError> {
-    let store = Store::new(database, &library.data_folder().join("users/local"));
+    let store = library.store(database);
     store.write(Durability::Full, |writer| writer.execute(sql, &[]).map(drop))
 }
 

@@ -1,7 +1,7 @@
 //! End-to-end tests of lists without a query: `knowledge.list` and `vademecum list`.
 
 use serde_json::{Value, json};
-use vademecum_kit::store::{Database, Durability, Store};
+use vademecum_kit::store::{Database, Durability};
 
 use crate::support::{
     HttpClient, Library, McpClient, SOURCES, character_card, claude_conversation, prompts_csv,
@@ -35,7 +35,6 @@ fn vault() -> Library {
 
 /// Sets the dates of the notes by their titles, and those of all other items to 2020.
 fn set_dates(library: &Library) {
-    let folder = library.data_folder().join("users/local");
     let old = "last_modified = '2020-05-05T12:00:00.000Z'";
     let mut statements: Vec<(Database, String)> = [
         (Database::Chacha, "notes"),
@@ -53,7 +52,7 @@ fn set_dates(library: &Library) {
         statements.push((Database::Chacha, format!("UPDATE notes SET {set} WHERE {note}")));
     }
     for (database, sql) in statements {
-        let store = Store::new(database, &folder);
+        let store = library.store(database);
         store.write(Durability::Full, |writer| writer.execute(&sql, &[]).map(drop)).unwrap();
     }
 }

@@ -20,6 +20,7 @@ mod backup;
 mod bundle;
 mod cancellation;
 mod cli;
+mod cluster;
 mod collection_access;
 mod collection_reading;
 mod collections;

@@ -13,7 +13,6 @@ use deadpool::{
 use futures_util::TryStreamExt;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_postgres::{Row, types::ToSql};
-use uuid::Uuid;
 use vademecum_core::config::SchemaName;
 use vademecum_kit::store::archive::{
     Archive, ArchiveError, Entry, Followed, Head, PartName, Put, SharedValue, WriteId,
@@ -25,6 +24,8 @@ use crate::{
     connection::{ArchiveConnection, Connector},
     entry_columns::{EntryColumns, read_entry},
     failure::Failure,
+    heads::{check_primary, damaged, read_head, read_heads},
+    proposed_write::ProposedWrite,
     statements::ArchiveStatement,
 };
 
@@ -223,125 +224,6 @@ impl PostgresArchive {
             }
         });
     }
-}
-
-/// A write that is proposed.
-struct ProposedWrite<'a> {
-    part: &'a PartName,
-    seen: Head,
-    write: WriteId,
-    schema: u32,
-    groups: Vec<EntryColumns<'a>>,
-}
-
-impl ProposedWrite<'_> {
-    async fn put(&self, connection: &ArchiveConnection) -> Result<Put, Failure> {
-        let head = |seq: i64| {
-            Put::Done(Head { seq: seq.cast_unsigned(), write: self.write, schema: self.schema })
-        };
-        if let Some(seq) = self.store(connection).await? {
-            return Ok(head(seq));
-        }
-        // Another write came first, or this one did in an attempt before.
-        let PartName { user, part } = self.part;
-        let next = self.seen.seq.cast_signed() + 1;
-        let settled =
-            connection.query(ArchiveStatement::Settle, &[user, part, &next, &self.write.0]).await?;
-        if !settled.is_empty() {
-            return Ok(head(next));
-        }
-        let heads = read_heads(connection, std::slice::from_ref(self.part)).await?;
-        Ok(Put::Behind(heads.first().copied().unwrap_or_default()))
-    }
-
-    /// Stores the write if the database is still at the head that was seen. Returns its number.
-    async fn store(&self, connection: &ArchiveConnection) -> Result<Option<i64>, Failure> {
-        let Some((first, rest)) = self.groups.split_first() else { return Ok(None) };
-        if rest.is_empty() {
-            return self.begin(connection, first).await;
-        }
-        connection.batch("BEGIN").await?;
-        let Some(seq) = self.begin(connection, first).await? else {
-            connection.batch("ROLLBACK").await?;
-            return Ok(None);
-        };
-        let PartName { user, part } = self.part;
-        for group in rest {
-            let EntryColumns { tables, keys, long_keys, contents, .. } = group;
-            let parameters: [&(dyn ToSql + Sync); 7] =
-                [user, part, &seq, tables, keys, long_keys, contents];
-            connection.execute(ArchiveStatement::AddEntries, &parameters).await?;
-        }
-        connection.batch("COMMIT").await?;
-        Ok(Some(seq))
-    }
-
-    async fn begin(
-        &self,
-        connection: &ArchiveConnection,
-        group: &EntryColumns<'_>,
-    ) -> Result<Option<i64>, Failure> {
-        let PartName { user, part } = self.part;
-        let seen = self.seen.seq.cast_signed();
-        let schema = i32::try_from(self.schema).unwrap_or(i32::MAX);
-        let EntryColumns { tables, keys, long_keys, contents, .. } = group;
-        let parameters: [&(dyn ToSql + Sync); 10] = [
-            user,
-            part,
-            &seen,
-            &self.seen.write.0,
-            &self.write.0,
-            &schema,
-            tables,
-            keys,
-            long_keys,
-            contents,
-        ];
-        let rows = connection.query(ArchiveStatement::Put, &parameters).await?;
-        let seq = rows.first().map(|row| row.try_get(0)).transpose();
-        seq.map_err(|error| Failure::Final(damaged(&error)))
-    }
-}
-
-async fn read_heads(
-    connection: &ArchiveConnection,
-    parts: &[PartName],
-) -> Result<Vec<Head>, Failure> {
-    let users: Vec<&str> = parts.iter().map(|part| part.user.as_str()).collect();
-    let names: Vec<&str> = parts.iter().map(|part| part.part.as_str()).collect();
-    let rows = connection.query(ArchiveStatement::Heads, &[&users, &names]).await?;
-    rows.iter()
-        .map(|row| {
-            check_primary(row)?;
-            let seq: Option<i64> = row.try_get("seq").map_err(|error| final_failure(&error))?;
-            match seq {
-                Some(seq) => read_head(row, seq).map_err(|error| final_failure(&error)),
-                None => Ok(Head::default()),
-            }
-        })
-        .collect()
-}
-
-/// Refuses the answer of a standby, which may be behind.
-fn check_primary(row: &Row) -> Result<(), Failure> {
-    match row.try_get("is_standby") {
-        Ok(false) => Ok(()),
-        Ok(true) => Err(Failure::Unreachable("the server is a standby".to_owned())),
-        Err(error) => Err(final_failure(&error)),
-    }
-}
-
-fn read_head(row: &Row, seq: i64) -> Result<Head, tokio_postgres::Error> {
-    let (write, schema): (Uuid, i32) = (row.try_get("write_id")?, row.try_get("schema_version")?);
-    Ok(Head { seq: seq.cast_unsigned(), write: WriteId(write), schema: schema.unsigned_abs() })
-}
-
-fn damaged(error: &tokio_postgres::Error) -> ArchiveError {
-    ArchiveError::Refused(format!("its answer cannot be read: {error}"))
-}
-
-fn final_failure(error: &tokio_postgres::Error) -> Failure {
-    Failure::Final(damaged(error))
 }
 
 impl Archive for PostgresArchive {

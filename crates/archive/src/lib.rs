@@ -12,6 +12,8 @@ mod blocking;
 mod connection;
 mod entry_columns;
 mod failure;
+mod heads;
+mod proposed_write;
 mod statements;
 
 pub use archive::{ArchiveOptions, PostgresArchive, SetupError};

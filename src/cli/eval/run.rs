@@ -133,6 +133,7 @@ impl Eval {
         let folder = EvalFolder::open(data.as_deref(), &collection)?;
         let mut settings = common.load_settings()?;
         settings.storage.data = Some(folder.path().to_owned());
+        settings.archive = vademecum_core::config::Archive::default();
         // Limits protect a server from its clients; these queries are the owner's own.
         settings.limits.requests_per_minute = 0;
         settings.limits.calls_per_tool_per_minute = 0;

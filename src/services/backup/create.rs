@@ -6,7 +6,7 @@ use vademecum_core::auth::UserId;
 use vademecum_kit::{
     model::Deadline,
     source::Source,
-    store::{Database, Store, create_private_folder},
+    store::{DataFolder, Database, Store, create_private_folder},
 };
 
 use super::{
@@ -21,7 +21,7 @@ const COUNT_TIMEOUT: Duration = Duration::from_mins(10);
 /// Backs up the library of one user, or of all users with the server's database, and returns the
 /// manifest. The folder must be empty or new; it appears only when the backup is complete.
 pub(crate) fn create_backup(
-    data: &Path,
+    data: &DataFolder,
     only_user: Option<&UserId>,
     sources: &[Arc<dyn Source>],
     folder: &Path,
@@ -40,11 +40,11 @@ pub(crate) fn create_backup(
         back_up_library(data, user, sources, draft.path(), &mut manifest)?;
     }
     if only_user.is_none() {
-        let server = Store::new(Database::Server, data);
+        let server = data.server_store(Database::Server);
         manifest.files.extend(back_up_database(None, &server, Database::Server, draft.path())?);
     }
     if manifest.files.is_empty() {
-        return Err(BackupError::NothingToBackUp(data.to_owned()));
+        return Err(BackupError::NothingToBackUp(data.path().to_owned()));
     }
     let text = serde_json::to_string_pretty(&manifest)? + "\n";
     atomic_write::write_new_file(&draft.path().join(MANIFEST_FILE), text.as_bytes())?;
@@ -54,7 +54,7 @@ pub(crate) fn create_backup(
 
 /// Backs up the databases of one user, and counts the items in the copies.
 fn back_up_library(
-    data: &Path,
+    data: &DataFolder,
     user: &UserId,
     sources: &[Arc<dyn Source>],
     folder: &Path,
@@ -64,7 +64,8 @@ fn back_up_library(
     let name = place.file_name().unwrap_or_default();
     let to = folder.join("users").join(name);
     for database in Database::ALL {
-        let copied = back_up_database(Some(user), &Store::new(database, &place), database, &to)?;
+        let store = data.library_store(database, &place, user.as_str());
+        let copied = back_up_database(Some(user), &store, database, &to)?;
         if copied.is_none() {
             continue;
         }
@@ -87,9 +88,10 @@ fn back_up_database(
     database: Database,
     folder: &Path,
 ) -> Result<Option<BackupFile>, BackupError> {
-    if !store.path().exists() {
+    if !store.path().exists() && !store.has_archived_rows()? {
         return Ok(None);
     }
+    store.follow()?;
     create_private_folder(folder)?;
     let copy = Store::new(database, folder);
     let copied = store.copy_to(copy.path()).map_err(BackupError::from);

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use vademecum_kit::{
     model::{SourceName, Timestamp},
-    store::{Database, Store},
+    store::{DataFolder, Database, Store},
 };
 
 use super::error::BackupError;
@@ -122,6 +122,15 @@ impl BackupFile {
             (Some(name), Some(_)) | (None, Some(name)) => folder.join("users").join(name),
             (_, None) => folder.to_owned(),
         }
+    }
+
+    /// Returns the database at its place in a data folder, which may follow an archive.
+    pub(super) fn store(&self, data: &DataFolder) -> Result<Store, BackupError> {
+        let database = self.database()?;
+        Ok(match &self.user {
+            Some(user) => data.library_store(database, &self.folder(data.path()), user),
+            None => data.server_store(database),
+        })
     }
 
     /// Returns the database. Rejects unknown file names and invalid users, which could lead to

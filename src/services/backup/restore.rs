@@ -11,7 +11,7 @@ use std::{
 
 use vademecum_kit::{
     model::Timestamp,
-    store::{Store, create_private_folder, database_files, make_private},
+    store::{DataFolder, Store, create_private_folder, database_files, make_private},
 };
 
 use super::{
@@ -49,12 +49,13 @@ pub(crate) struct RestoredBackup {
 /// `replace` is set: then they are moved to another folder.
 pub(crate) fn restore_backup(
     backup: &Path,
-    data: &Path,
+    data: &DataFolder,
     replace: bool,
     keys: BackupKeys,
 ) -> Result<RestoredBackup, BackupError> {
     let failed = || "cannot find the data folder";
-    let data = std::path::absolute(data).map_err(FileError::with_message(failed))?;
+    let path = std::path::absolute(data.path()).map_err(FileError::with_message(failed))?;
+    let (archived, data) = (DataFolder::new(path.clone(), data.archive().cloned()), path);
     let mut manifest = Manifest::read(backup)?;
     let all_files = manifest.files.len();
     manifest.files.retain(|file| file.user.is_some() || keys == BackupKeys::Restore);
@@ -67,6 +68,13 @@ pub(crate) fn restore_backup(
     if !replace && let Some(path) = existing.find(|it| !atomic_write::is_absent_or_empty(it)) {
         return Err(BackupError::LibraryExists(path));
     }
+    let archived: Vec<Store> =
+        manifest.files.iter().map(|file| file.store(&archived)).collect::<Result<_, _>>()?;
+    for store in &archived {
+        if !replace && store.has_archived_rows()? {
+            return Err(BackupError::LibraryExists(store.path().to_owned()));
+        }
+    }
     for file in &manifest.files {
         let store = Store::new(file.database()?, &file.folder(&data));
         // A database that cannot be checked is not treated as in use, so that a damaged one can be
@@ -77,13 +85,21 @@ pub(crate) fn restore_backup(
     }
     let was_there = data.exists();
     create_private_folder(&data)?;
+    // What is replaced is kept as a whole.
+    for store in &archived {
+        if store.has_archived_rows()? {
+            store.detach()?;
+        }
+    }
     let restored = restore_files(&manifest, backup, &data, &targets);
     if restored.is_err() && !was_there {
         // Removes the folder only if it is empty.
         fs::remove_dir(&data).ok();
     }
+    let kept = restored?;
+    archived.iter().try_for_each(Store::replace_archived)?;
     let files = manifest.files.iter().map(|file| file.path(&data)).collect();
-    Ok(RestoredBackup { files, kept: restored?, data, skipped_keys })
+    Ok(RestoredBackup { files, kept, data, skipped_keys })
 }
 
 /// Copies and checks the backup, then moves it into place. Returns the folder that keeps the

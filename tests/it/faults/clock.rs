@@ -8,10 +8,11 @@ use std::{
 
 use rusqlite::named_params;
 use serde_json::{Value, json};
-use vademecum_kit::store::{Database, Durability, Store};
+use vademecum_kit::store::{Database, Durability};
 
 use super::{assert_healthy, report_lines};
 use crate::{
+    support::open_data_folder,
     support::{Library, McpClient},
     writing::{create_note, read_note, search_uris},
 };
@@ -21,7 +22,7 @@ const FUTURE_TIMESTAMP: &str = "2099-01-01T00:00:00.000Z";
 
 /// Executes an update with the parameter `:future` directly on a database.
 fn update_rows(library: &Library, database: Database, sql: &'static str) {
-    let store = Store::new(database, &library.data_folder().join("users/local"));
+    let store = library.store(database);
     let parameters = named_params! { ":future": FUTURE_TIMESTAMP };
     store.write(Durability::Full, |writer| writer.execute(sql, parameters).map(drop)).unwrap();
 }
@@ -132,7 +133,7 @@ fn collection_sync_is_independent_of_clock() {
     write("a", "bight", 0);
     write("b", "bight", 0);
     assert_eq!(sync_collection(&library), [2, 0, 0, 0]);
-    let server = Store::new(Database::Server, &library.data_folder());
+    let server = open_data_folder(&library.data_folder()).server_store(Database::Server);
     let parameters = named_params! { ":future": FUTURE_TIMESTAMP };
     let ahead = "UPDATE collections SET updated_at = :future";
     server.write(Durability::Full, |writer| writer.execute(ahead, parameters).map(drop)).unwrap();

@@ -23,7 +23,7 @@ use crate::{
 
 /// Opens a database of the only user of a library.
 fn open_store(library: &Library, database: Database) -> Store {
-    Store::new(database, &library.data_folder().join("users/local"))
+    library.store(database)
 }
 
 /// Overwrites the last leaf page of a table. The file must not be in use.

@@ -11,7 +11,9 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Server, StdioClient, vademecum_command};
+use vademecum_kit::store::{Database, Store};
+
+use super::{Server, StdioClient, open_data_folder, vademecum_command};
 
 /// The five sources, in the order in which they are listed.
 pub(crate) const SOURCES: [&str; 5] = ["notes", "media", "chats", "characters", "prompts"];
@@ -62,6 +64,12 @@ impl Library {
     /// Returns the data folder.
     pub(crate) fn data_folder(&self) -> PathBuf {
         self.folder.path().join("data")
+    }
+
+    /// Opens a database of the user of single-user mode.
+    pub(crate) fn store(&self, database: Database) -> Store {
+        let (data, folder) = (open_data_folder(&self.data_folder()), "users/local");
+        data.library_store(database, &self.data_folder().join(folder), "local")
     }
 
     /// Returns the path of an input file of this test.

@@ -83,14 +83,11 @@ pub(crate) fn follows_archive() -> bool {
 /// Returns a command that runs the program built with these tests. If data folders follow an archive,
 /// a script names that of the data folder in the arguments.
 pub(crate) fn vademecum_command() -> Command {
-    let program = env!("CARGO_BIN_EXE_vademecum");
-    if !follows_archive() {
-        return Command::new(program);
-    }
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/with_archive.sh");
-    let mut command = Command::new(script);
-    command.arg(program);
-    command
+    Command::new(if follows_archive() {
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/with_archive.sh")
+    } else {
+        env!("CARGO_BIN_EXE_vademecum")
+    })
 }
 
 /// Opens a data folder as the program does.

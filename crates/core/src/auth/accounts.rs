@@ -24,7 +24,7 @@ pub(super) const LAST_USE_INTERVAL: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub struct Accounts {
     pub(super) store: Store,
-    data: DataFolder,
+    pub(super) data: DataFolder,
 }
 
 /// User account.

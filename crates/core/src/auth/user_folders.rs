@@ -51,8 +51,20 @@ impl UserFolders {
         Ok(self.accounts.find_user(user)?.and_then(|status| status.folder))
     }
 
-    /// Returns the users who have a folder, sorted. Fails if the folders cannot be listed.
+    /// Returns the users who have a folder, or databases in the archive, sorted. Fails if they cannot
+    /// be listed.
     pub fn list_users(&self) -> io::Result<Vec<UserId>> {
+        let mut users = self.list_folders()?;
+        if let Some(followed) = self.accounts.data.archive() {
+            let archived = followed.archive().users().map_err(io::Error::other)?;
+            users.extend(archived.iter().filter_map(|user| user.parse().ok()));
+            users.sort();
+            users.dedup();
+        }
+        Ok(users)
+    }
+
+    fn list_folders(&self) -> io::Result<Vec<UserId>> {
         if !self.folder.exists() {
             return Ok(Vec::new());
         }

@@ -10,6 +10,7 @@ mod followed_tables;
 mod follower;
 mod interface;
 mod part_group;
+mod replacement;
 mod row_codec;
 mod transfer;
 mod upgrade;
