@@ -1,6 +1,6 @@
 //! `vademecum check`, also called `vademecum doctor`.
 
-use std::process::ExitCode;
+use std::{error::Error, io, process::ExitCode};
 
 use anyhow::Result;
 
@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{app::App, registry, services::check::ServerCheck};
 use vademecum_core::config::PublicUrl;
+use vademecum_kit::store::{StoreError, archive::ArchiveError};
 
 /// Check settings and databases; rebuild indexes
 #[derive(Debug, clap::Args)]
@@ -25,6 +26,7 @@ vectors, cached embeddings; and it removes the remains of interrupted builds.
 Rows are never changed: damaged ones are reported with a remedy.
 Full-text tables are rebuilt in one transaction, while writers wait; files
 that are replaced as a whole must not be open in another program.
+With [archive], it also says whether the archive is reached and has each file.
 
 Exit codes: 0 without errors, 1 with errors; warnings are not errors.")]
 pub(super) struct Check {
@@ -41,7 +43,11 @@ impl Check {
         // A check without --repair leaves the mode of the data folder as it is.
         let app = App::new(common.load_settings()?)?;
         app.settings().listen_address()?;
-        app.server_state(PublicUrl::localhost())?;
+        match app.server_state(PublicUrl::localhost()) {
+            // The check reports the archive, and files that do not follow it.
+            Err(error) if is_of_archive(&error) => {}
+            state => drop(state?),
+        }
         let check = ServerCheck {
             settings: app.settings(),
             sources: &registry::sources(),
@@ -60,4 +66,22 @@ impl Check {
         }
         Ok(if findings.has_no_errors() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
+
+/// Returns whether an error is that of the archive, or of a file that does not follow it.
+fn is_of_archive(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(cause) = next {
+        let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        if inner.is_some_and(|inner| inner.is::<ArchiveError>())
+            || matches!(
+                cause.downcast_ref(),
+                Some(StoreError::Archive(_) | StoreError::NotArchived { .. })
+            )
+        {
+            return true;
+        }
+        next = cause.source();
+    }
+    false
 }

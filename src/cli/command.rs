@@ -10,8 +10,8 @@ use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 
 use super::{
     audit, backup, bundle, check, client, collection, common::CommonOptions, connect, demo, eval,
-    explain, export, get, import, key, links, list, log, login, mcp, open, output, profile, query,
-    recall, restore, schema, search, serve, sources, tool, undo, user,
+    explain, export, get, import, key, links, list, log, login, mcp, migrate, open, output,
+    profile, query, recall, restore, schema, search, serve, sources, tool, undo, user,
 };
 use vademecum_core::{
     config::{Settings, child_program, first_argument, time_zone},
@@ -81,6 +81,8 @@ enum Command {
     Backup(backup::Backup),
     /// Restore a backup
     Restore(restore::Restore),
+    /// Move libraries into the archive of the settings, or out of it
+    Migrate(migrate::Migrate),
     /// Search the library
     Search(search::Search),
     /// List items, newest first
@@ -172,6 +174,7 @@ pub fn main() -> ExitCode {
             Command::Export(command) => command.run(&line.common),
             Command::Backup(command) => command.run(&line.common),
             Command::Restore(command) => command.run(&line.common),
+            Command::Migrate(command) => command.run(&line.common),
             Command::Search(command) => command.run(&line.common).await,
             Command::Links(command) => command.run(&line.common).await,
             Command::List(command) => command.run(&line.common).await,

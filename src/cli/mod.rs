@@ -23,6 +23,7 @@ mod list;
 mod log;
 mod login;
 mod mcp;
+mod migrate;
 mod open;
 mod output;
 mod profile;

@@ -278,7 +278,7 @@ impl Catalogue {
         let store = self.data.collection_store(self.collections_folder.join(file));
         match store.upload()? {
             Upload::Stored(_) | Upload::Unchanged => Ok(()),
-            Upload::Occupied => Err(CollectionError::Busy(name.to_owned())),
+            Upload::Occupied | Upload::Unequal => Err(CollectionError::Busy(name.to_owned())),
         }
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod export;
 pub(crate) mod file_error;
 pub(crate) mod import;
 pub(crate) mod library_folders;
+pub(crate) mod migrate;
 pub(crate) mod permalink;
 pub(crate) mod progress;
 pub(crate) mod text;

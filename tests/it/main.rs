@@ -13,6 +13,7 @@ mod access_rules;
 mod accounts;
 mod answer_budget;
 mod architecture;
+mod archive_migration;
 mod argument_coercion;
 mod audit;
 mod awkward_input;

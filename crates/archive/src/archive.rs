@@ -227,6 +227,15 @@ impl PostgresArchive {
 }
 
 impl Archive for PostgresArchive {
+    fn schema_version(&self) -> Result<Option<u32>, ArchiveError> {
+        self.thread.block_on(async {
+            match timeout(READ_TIMEOUT, self.pool.manager().read_schema_version()).await {
+                Ok(found) => found.map_err(Failure::into_read_error),
+                Err(_) => Err(ArchiveError::Unreachable("no answer in time".to_owned())),
+            }
+        })
+    }
+
     fn heads(&self, parts: &[PartName]) -> Result<Vec<Head>, ArchiveError> {
         if parts.is_empty() {
             return Ok(Vec::new());

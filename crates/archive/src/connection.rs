@@ -80,19 +80,7 @@ impl Connector {
         let failed = |error: tokio_postgres::Error| Failure::from_connect(&error);
         let known = i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX);
         // A role that may only use the tables is permitted, once another one has created them.
-        let present = client
-            .query_one("SELECT to_regclass('migration') IS NOT NULL AS is_there", &[])
-            .await
-            .map_err(failed)?;
-        let found = if present.try_get("is_there").map_err(failed)? {
-            read_version(client).await.map_err(failed)?
-        } else {
-            0
-        };
-        if found > known {
-            let (found, known) = (found.unsigned_abs(), known.unsigned_abs());
-            return Err(Failure::Final(ArchiveError::Newer { found, known }));
-        }
+        let found = find_version(client).await?.unwrap_or(0);
         if found < known {
             // The lock makes other servers wait, which then find the tables.
             let transaction = client.transaction().await.map_err(failed)?;
@@ -120,6 +108,39 @@ impl Connector {
         self.is_migrated.store(true, Ordering::Relaxed);
         Ok(())
     }
+
+    /// Connects, and creates no tables.
+    async fn connect(&self) -> Result<Client, Failure> {
+        let failed = |error: tokio_postgres::Error| Failure::from_connect(&error);
+        let (client, connection) = self.config.connect(self.tls.clone()).await.map_err(failed)?;
+        drop(tokio::spawn(connection));
+        let session = format!("{SESSION_SQL}; SET search_path = {}", self.schema.as_str());
+        client.batch_execute(&session).await.map_err(failed)?;
+        Ok(client)
+    }
+
+    /// Returns the version of the tables on a connection of its own; `None` if there are none.
+    pub(crate) async fn read_schema_version(&self) -> Result<Option<u32>, Failure> {
+        let found = find_version(&self.connect().await?).await?;
+        Ok(found.map(i32::unsigned_abs))
+    }
+}
+
+/// Returns the version of the tables, which is supported; `None` if they do not exist.
+async fn find_version(client: &Client) -> Result<Option<i32>, Failure> {
+    let failed = |error: tokio_postgres::Error| Failure::from_connect(&error);
+    let known = i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX);
+    let sql = "SELECT to_regclass('migration') IS NOT NULL AS is_there";
+    let present = client.query_one(sql, &[]).await.map_err(failed)?;
+    if !present.try_get::<_, bool>("is_there").map_err(failed)? {
+        return Ok(None);
+    }
+    let found = read_version(client).await.map_err(failed)?;
+    if found > known {
+        let (found, known) = (found.unsigned_abs(), known.unsigned_abs());
+        return Err(Failure::Final(ArchiveError::Newer { found, known }));
+    }
+    Ok(Some(found))
 }
 
 /// Returns the number of migrations that have run.
@@ -133,12 +154,7 @@ impl Manager for Connector {
     type Error = Failure;
 
     async fn create(&self) -> Result<ArchiveConnection, Failure> {
-        let failed = |error: tokio_postgres::Error| Failure::from_connect(&error);
-        let (mut client, connection) =
-            self.config.connect(self.tls.clone()).await.map_err(failed)?;
-        drop(tokio::spawn(connection));
-        let session = format!("{SESSION_SQL}; SET search_path = {}", self.schema.as_str());
-        client.batch_execute(&session).await.map_err(failed)?;
+        let mut client = self.connect().await?;
         Box::pin(self.migrate(&mut client)).await?;
         Ok(ArchiveConnection { client, statements: PreparedStatements::default() })
     }

@@ -2,6 +2,7 @@
 //!
 //! Start with `server_check`; each other file is one group of checks.
 
+mod archive;
 mod clock;
 mod custom_tools;
 mod database_files;

@@ -8,7 +8,7 @@ use vademecum_kit::{
 };
 
 use super::{
-    clock, custom_tools,
+    archive, clock, custom_tools,
     database_files::{DatabaseFile, DatabaseRole},
     disk,
     findings::CheckFindings,
@@ -70,13 +70,17 @@ impl ServerCheck<'_> {
         logins::check_logins(self.settings, &data, &mut findings);
         disk::check_disk_space(&data, &mut findings);
         permissions::check_permissions(&data, self.repair, &mut findings);
-        for user in self.checked_users(&data)? {
-            self.check_library(&user, &mut findings).await;
+        let users = self.checked_users(&data)?;
+        for user in &users {
+            self.check_library(user, &mut findings).await;
         }
         // Shared databases are checked only when all users are.
         if self.only_user.is_none() {
             self.check_shared(&data, &mut findings);
         }
+        let server = self.only_user.is_none().then_some(None);
+        let owners: Vec<_> = server.into_iter().chain(users.into_iter().map(Some)).collect();
+        archive::check_archive(self.collections.data(), &owners, &mut findings);
         // Boxed, because the futures of database clients are large.
         Box::pin(profiles::check_profiles(self.settings, self.profiles, &mut findings)).await;
         let checked = custom_tools::check_custom_tools(self.settings, self.profiles, &mut findings);

@@ -30,3 +30,13 @@ pub(super) fn read_or_create(
         Ok(_) | Err(_) => fs::read(&path),
     }
 }
+
+/// Replaces the file `name` in `folder`, or creates it.
+pub(super) fn replace(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
+    create_private_folder(folder).map_err(io::Error::other)?;
+    // Temporary files are created with mode 0600.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    file.persist(folder.join(name)).map(drop).map_err(|error| error.error)
+}

@@ -1,6 +1,6 @@
 //! Secret of a server: encrypts texts that it hands out, so that only it can read them back.
 
-use std::{fmt, io};
+use std::{fmt, fs, io};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
@@ -9,11 +9,13 @@ use ring::{
 };
 use vademecum_kit::store::{DataFolder, archive::SharedValue};
 
-use super::private_file::read_or_create;
+use super::private_file::{read_or_create, replace};
 
 /// File name of the secret, in the data folder.
 const SECRET_FILE: &str = "server.key";
 const SECRET_LEN: usize = 32;
+/// Kind of the shared value that contains the secret.
+const SHARED_KIND: &str = "server_key";
 
 /// Encrypts texts with AES-256-GCM so that only this server can read them. Encryption is
 /// deterministic: the same text always yields the same ciphertext.
@@ -46,7 +48,7 @@ impl ServerKey {
             None => secret,
             Some(followed) => {
                 let own = SharedValue { bytes: secret, expires_at: None };
-                let kept = followed.archive().value_or_insert("", "server_key", b"", &own);
+                let kept = followed.archive().value_or_insert("", SHARED_KIND, b"", &own);
                 kept.map_err(io::Error::other)?.bytes
             }
         };
@@ -61,6 +63,25 @@ impl ServerKey {
             Self::new(&secret).ok_or_else(damaged)
         } else {
             Err(damaged())
+        }
+    }
+
+    /// Stores the secret of a data folder in its archive. Returns `false` if the archive has another
+    /// one, which stays. A folder without a secret uses the one of the archive.
+    pub fn upload(data: &DataFolder) -> io::Result<bool> {
+        let path = data.path().join(SECRET_FILE);
+        let Some(followed) = data.archive().filter(|_| path.exists()) else { return Ok(true) };
+        let own = SharedValue { bytes: fs::read(path)?, expires_at: None };
+        let kept = followed.archive().value_or_insert("", SHARED_KIND, b"", &own);
+        Ok(kept.map_err(io::Error::other)?.bytes == own.bytes)
+    }
+
+    /// Stores the secret of the archive in the data folder, instead of the folder's own.
+    pub fn download(data: &DataFolder) -> io::Result<()> {
+        let Some(followed) = data.archive() else { return Ok(()) };
+        match followed.archive().value("", SHARED_KIND, b"").map_err(io::Error::other)? {
+            Some(shared) => replace(data.path(), SECRET_FILE, &shared.bytes),
+            None => Ok(()),
         }
     }
 
@@ -94,9 +115,6 @@ impl ServerKey {
 
 #[cfg(test)]
 mod tests {
-    #[cfg(unix)]
-    use std::fs;
-
     use super::*;
 
     #[test]

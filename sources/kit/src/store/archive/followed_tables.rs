@@ -122,16 +122,28 @@ impl FollowedTables {
         })
     }
 
-    /// Passes all rows on as entries, without full-text tables.
+    /// Returns all rows as entries, without full-text tables.
     pub(super) fn all_entries(&self, connection: &Connection) -> rusqlite::Result<Vec<Entry>> {
-        let mut entries = Vec::new();
+        let mut all = Vec::new();
+        self.for_each_table(connection, |entries| all.extend(entries))?;
+        Ok(all)
+    }
+
+    /// Passes the rows of each table on, without full-text tables.
+    pub(super) fn for_each_table(
+        &self,
+        connection: &Connection,
+        mut each: impl FnMut(Vec<Entry>),
+    ) -> rusqlite::Result<()> {
         for table in &self.tables {
+            let mut entries = Vec::new();
             table.read_entries(connection, &table.all_sql, &mut entries)?;
             if table.has_sequence {
                 entries.extend(read_sequence(connection, &table.name)?);
             }
+            each(entries);
         }
-        Ok(entries)
+        Ok(())
     }
 
     /// Removes all rows.

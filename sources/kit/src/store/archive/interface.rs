@@ -114,6 +114,10 @@ pub enum ArchiveError {
 ///
 /// An answered write is durable, and every later call of any server sees it.
 pub trait Archive: Debug + Send + Sync + 'static {
+    /// Returns the version of the archive's own tables; `None` if they do not exist yet. Creates
+    /// nothing, unlike the other calls.
+    fn schema_version(&self) -> Result<Option<u32>, ArchiveError>;
+
     /// Returns the heads of databases, in the order of `parts`, from one snapshot. The head of a
     /// database without a write is the default.
     fn heads(&self, parts: &[PartName]) -> Result<Vec<Head>, ArchiveError>;

@@ -12,6 +12,7 @@ mod interface;
 mod part_group;
 mod replacement;
 mod row_codec;
+mod table_digests;
 mod transfer;
 mod upgrade;
 
@@ -23,4 +24,5 @@ pub(super) use follower::{FollowedFile, Proposal, forget_state};
 pub use interface::{
     Archive, ArchiveError, Entry, Followed, Head, PartName, Put, SharedValue, WriteId,
 };
+pub use table_digests::{FileState, TableDigest, TableDigests};
 pub use transfer::Upload;

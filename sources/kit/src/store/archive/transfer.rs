@@ -1,9 +1,9 @@
 //! Moving a database into an archive, and out of it.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::TransactionBehavior;
 
 use super::{
-    FollowedTables, Head, Put, WriteId,
+    FollowedTables, Follower, Head, Put, TableDigests, WriteId,
     follower::{forget_state, read_state, write_state},
 };
 use crate::store::{Store, StoreError, file::open_connection};
@@ -17,12 +17,32 @@ pub enum Upload {
     Unchanged,
     /// The archive has rows of this database from elsewhere. Nothing was changed.
     Occupied,
+    /// The archive returned other rows than it was given. The file does not follow it.
+    Unequal,
+}
+
+/// Check of an upload before the file is marked as one that follows the archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verification {
+    Skip,
+    CompareDigests,
 }
 
 impl Store {
     /// Stores all rows of the file in the archive that this store follows, as one write. If it is
-    /// interrupted, it can be repeated. The rows are held in memory meanwhile.
+    /// interrupted, it can be repeated. The rows are held in memory meanwhile, and writers of the
+    /// file wait.
     pub fn upload(&self) -> Result<Upload, StoreError> {
+        self.upload_rows(Verification::Skip)
+    }
+
+    /// Uploads like [`upload`](Self::upload), and reads all rows back before the file follows the
+    /// archive. If the archive has the same rows already, the file follows it without an upload.
+    pub fn upload_verified(&self) -> Result<Upload, StoreError> {
+        self.upload_rows(Verification::CompareDigests)
+    }
+
+    fn upload_rows(&self, verification: Verification) -> Result<Upload, StoreError> {
         let Some(follower) = &self.follower else { return Ok(Upload::Unchanged) };
         // Migrates the file.
         Self::with_path(self.database(), self.path().to_owned()).open()?;
@@ -37,20 +57,37 @@ impl Store {
         };
         // An interrupted upload is recognised by its write.
         write_state(&connection, Head { write, ..Head::default() })?;
-        let entries = read_all(&mut connection)?;
-        let schema = u32::try_from(self.database().migrations().len()).unwrap_or(u32::MAX);
+        // A row that another program adds now would be missing in the archive.
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let entries = FollowedTables::find(&transaction)?.all_entries(&transaction)?;
         let part = follower.group.part(follower.index);
         let archive = follower.group.archive();
-        match archive.put(part, Head::default(), write, schema, &entries)? {
-            Put::Done(head) => {
-                write_state(&connection, head)?;
-                Ok(Upload::Stored(entries.len()))
+        let put = archive.put(part, Head::default(), write, follower.schema(), &entries)?;
+        let rows = entries.len();
+        let own: TableDigests = entries.into_iter().collect();
+        let done = match (put, verification) {
+            (Put::Done(head), Verification::CompareDigests)
+                if !follower.has_rows(head, &own)? =>
+            {
+                return Ok(Upload::Unequal);
             }
-            Put::Behind(_) => {
-                forget_state(&connection)?;
-                Ok(Upload::Occupied)
+            (Put::Done(head), _) => {
+                write_state(&transaction, head)?;
+                Upload::Stored(rows)
             }
-        }
+            (Put::Behind(head), Verification::CompareDigests)
+                if head.schema == follower.schema() && follower.has_same_rows(head, &own)? =>
+            {
+                write_state(&transaction, head)?;
+                Upload::Unchanged
+            }
+            (Put::Behind(_), _) => {
+                forget_state(&transaction)?;
+                Upload::Occupied
+            }
+        };
+        transaction.commit()?;
+        Ok(done)
     }
 
     /// Returns whether the file follows an archive.
@@ -69,9 +106,17 @@ impl Store {
     }
 }
 
-/// Returns the rows of a file from one snapshot.
-fn read_all(connection: &mut Connection) -> Result<Vec<super::Entry>, StoreError> {
-    let tables = FollowedTables::find(connection)?;
-    let snapshot = connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
-    Ok(tables.all_entries(&snapshot)?)
+impl Follower {
+    /// Returns whether the archive has these rows, or later ones, because others have written since
+    /// `head`.
+    fn has_rows(&self, head: Head, own: &TableDigests) -> Result<bool, StoreError> {
+        let (present, archived) = self.digest_archived_rows()?;
+        Ok(present.seq > head.seq || archived == *own)
+    }
+
+    /// Returns whether the archive has exactly these rows at `head`.
+    fn has_same_rows(&self, head: Head, own: &TableDigests) -> Result<bool, StoreError> {
+        let (present, archived) = self.digest_archived_rows()?;
+        Ok(present == head && archived == *own)
+    }
 }
