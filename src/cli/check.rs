@@ -73,7 +73,8 @@ fn is_of_archive(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(cause) = next {
         let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if inner.is_some_and(|inner| inner.is::<ArchiveError>())
+        let inner = inner.and_then(|inner| inner.downcast_ref::<ArchiveError>());
+        if inner.is_some()
             || matches!(
                 cause.downcast_ref(),
                 Some(StoreError::Archive(_) | StoreError::NotArchived { .. })

@@ -48,7 +48,6 @@ fn check_file(store: &Store, is_usable: bool, findings: &mut CheckFindings) -> b
     match store.file_state() {
         Ok(FileState::Following(_)) if !is_usable => true,
         Ok(FileState::Following(_)) => match store.has_diverged() {
-            Ok(false) => true,
             Ok(true) => {
                 let what = "its state is not in the archive, which lost a write or is another one";
                 let remedy = "it is replaced on next use; if `url` or `schema` in `[archive]` is \
@@ -60,7 +59,8 @@ fn check_file(store: &Store, is_usable: bool, findings: &mut CheckFindings) -> b
                 findings.add_error(PLACE, &error.to_string(), remedy(&error));
                 true
             }
-            Err(_) => true,
+            // A file that cannot be read is reported by its own check.
+            Ok(false) | Err(_) => true,
         },
         Ok(FileState::Own) => {
             findings.add_error(&place, "it is not in the archive", MIGRATE);
@@ -70,7 +70,6 @@ fn check_file(store: &Store, is_usable: bool, findings: &mut CheckFindings) -> b
             findings.add_error(&place, "its move into the archive was interrupted", MIGRATE);
             false
         }
-        // A file that cannot be read is reported by its own check.
         Ok(FileState::Missing) | Err(_) => false,
     }
 }

@@ -37,7 +37,13 @@ pub(super) fn download_database(
     archive: &dyn Archive,
 ) -> Result<Outcome, DatabaseProblem> {
     match compare_file(store, archive)? {
-        LocalFile::NotArchived => return Ok(Outcome::Absent),
+        LocalFile::NotArchived => {
+            // A file that was opened and never written to may be marked.
+            if let FileState::Following(_) = store.file_state()? {
+                store.forget_archive()?;
+            }
+            return Ok(Outcome::Absent);
+        }
         LocalFile::Fetched => return Ok(Outcome::Unchanged),
         LocalFile::Empty => remove_files(store)?,
         LocalFile::Fetchable => {}

@@ -116,11 +116,13 @@ impl Migration<'_> {
         for owner in owners {
             // The accounts, which are fetched first, name the folders of the libraries.
             let stores = archived_stores(self.data, archive, &owner)?;
-            let step: Step<'_> = match self.dry_run {
-                true => &|store| plan_download(store, archive),
-                false => &|store| download_database(store, archive),
-            };
-            let report = move_owner(&owner, &stores, step)?;
+            let report = move_owner(&owner, &stores, &|store| {
+                if self.dry_run {
+                    plan_download(store, archive)
+                } else {
+                    download_database(store, archive)
+                }
+            })?;
             if owner.is_none() && !self.dry_run {
                 ServerKey::download(self.data).map_err(MigrationError::ServerKey)?;
             }

@@ -91,8 +91,10 @@ pub(super) fn own_stores(data: &DataFolder, owner: &Owner) -> Vec<Store> {
 
 /// Returns whether a name of the archive is that of a database file, and leads to no other folder.
 fn is_file_name(name: &str) -> bool {
-    let is_plain = Path::new(name).file_name().is_some_and(|file| file == name);
-    is_plain && name.ends_with(".db") && !name.contains(['/', '\\', ':'])
+    let path = Path::new(name);
+    let is_plain = path.file_name().is_some_and(|file| file == name);
+    let is_database = path.extension().is_some_and(|it| it == "db");
+    is_plain && is_database && !name.contains(['/', '\\', ':'])
 }
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
 //! Copies of a database, and detection of other users of a file.
 
-use std::{fs::File, path::Path, time::Duration};
+use std::{fs::File, path::Path};
 
 use rusqlite::ErrorCode;
 
-use super::{Store, StoreError, file::open_connection, private_files::make_private};
+use super::{
+    Store, StoreError,
+    file::{open_connection, open_exclusively},
+    private_files::make_private,
+};
 
 impl Store {
     /// Writes a snapshot of the database to a file that must not exist yet. Concurrent readers and
@@ -25,20 +29,15 @@ impl Store {
         synced.map_err(|source| StoreError::Folder { path: path.to_owned(), source })
     }
 
-    /// Returns whether any other connection has the file open.
+    /// Returns whether any other connection has the file open. Does not change the file.
     pub fn is_in_use(&self) -> Result<bool, StoreError> {
         if !self.path().exists() {
             return Ok(false);
         }
-        let connection = open_connection(self.path())?;
-        connection.busy_timeout(Duration::ZERO)?;
-        // Only an exclusive user of the file can change its journal mode.
-        let alone = connection.pragma_update(None, "journal_mode", "delete");
-        match alone.map_err(|error| (error.sqlite_error_code(), error)) {
-            Ok(()) => {
-                connection.pragma_update(None, "journal_mode", "wal")?;
-                Ok(false)
-            }
+        let connection = open_exclusively(self.path())?;
+        let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+        match read.map_err(|error| (error.sqlite_error_code(), error)) {
+            Ok(()) => Ok(false),
             Err((Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked), _)) => Ok(true),
             Err((_, error)) => Err(error.into()),
         }
@@ -83,7 +82,9 @@ mod tests {
         other.write(Durability::Full, |writer| writer.execute(ADD, &[])).unwrap();
         assert!(store.is_in_use().unwrap());
         other.close();
+        let before = std::fs::read(store.path()).unwrap();
         assert!(!store.is_in_use().unwrap());
+        assert_eq!(std::fs::read(store.path()).unwrap(), before);
         assert!(store.check_integrity().unwrap().problems.is_empty());
     }
 }

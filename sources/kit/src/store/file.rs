@@ -419,6 +419,16 @@ impl Store {
     }
 }
 
+/// Opens a file whose statements fail at once if another connection has it open. Without other users,
+/// the write-ahead log needs no shared memory, which is decided when the file is first read.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that opens a database")]
+pub(super) fn open_exclusively(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(Duration::ZERO)?;
+    connection.pragma_update(None, "locking_mode", "exclusive")?;
+    Ok(connection)
+}
+
 #[expect(clippy::disallowed_methods, reason = "this is the one place that opens a database")]
 pub(super) fn open_connection(path: &Path) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open(path)?;

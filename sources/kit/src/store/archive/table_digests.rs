@@ -83,7 +83,9 @@ impl TableDigests {
     fn of_file(connection: &Connection) -> rusqlite::Result<Self> {
         let mut digests = Self::default();
         FollowedTables::find(connection)?.for_each_table(connection, |entries| {
-            entries.iter().for_each(|entry| digests.add(entry));
+            for entry in &entries {
+                digests.add(entry);
+            }
         })?;
         Ok(digests)
     }
