@@ -309,11 +309,12 @@ fn folder_in_use_is_refused() {
 
 /// Kills a command after a time, or returns true if it has ended before.
 fn kill_after(command: &mut Command, time: Duration) -> bool {
-    let mut process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
     while begun.elapsed() < time {
-        if let Some(status) = process.try_wait().unwrap() {
-            assert!(status.success());
+        if process.try_wait().unwrap().is_some() {
+            let output = process.wait_with_output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             return true;
         }
         thread::sleep(Duration::from_millis(1));
@@ -381,7 +382,7 @@ fn check_reports_archive_and_files() {
     assert!(found.code == 1 && found.stdout.contains("error: archive: "), "{found:?}");
     assert!(found.stdout.contains("check `url` in `[archive]`"), "{found:?}");
     // Another archive does not have the states of these files.
-    let mut empty = archive.command(&data, &arguments);
+    let mut empty = archive.command(&data, &["check"]);
     let found = finish(empty.env(VARIABLES[1], "other"));
     assert!(found.stdout.contains("has no tables yet"), "{found:?}");
 }

@@ -99,7 +99,8 @@ fn compare_file(store: &Store, archive: &dyn Archive) -> Result<LocalFile, Datab
         (FileState::Missing | FileState::Following(_), true) => Ok(LocalFile::Fetchable),
         (FileState::Own | FileState::Uploading(_), true) => {
             let own = store.digest_rows()?;
-            if own == store.initial_digests()? {
+            // Creating the file may have been interrupted before it had tables.
+            if own.rows() == 0 || own == store.initial_digests()? {
                 return Ok(LocalFile::Empty);
             }
             let (_, archived) = store.digest_archived_rows()?;
