@@ -385,4 +385,5 @@ fn check_reports_archive_and_files() {
     let mut empty = archive.command(&data, &["check"]);
     let found = finish(empty.env(VARIABLES[1], "other"));
     assert!(found.stdout.contains("has no tables yet"), "{found:?}");
+    assert!(found.stdout.contains("server.db: its state is not in the archive"), "{found:?}");
 }

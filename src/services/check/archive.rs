@@ -3,7 +3,7 @@
 use vademecum_core::auth::UserId;
 use vademecum_kit::store::{
     DataFolder, Store, StoreError,
-    archive::{ArchiveError, FileState},
+    archive::{ArchiveError, FileState, Head},
 };
 
 use super::findings::CheckFindings;
@@ -23,7 +23,6 @@ pub(super) fn check_archive(
 ) {
     let Some(followed) = data.archive() else { return };
     let schema = followed.archive().schema_version();
-    let is_usable = matches!(schema, Ok(Some(_)));
     match &schema {
         Ok(Some(schema)) => findings.add_ok(PLACE, &format!("schema {schema}")),
         Ok(None) => findings.add_ok(PLACE, "has no tables yet; they are created on first use"),
@@ -33,7 +32,13 @@ pub(super) fn check_archive(
     for owner in owners {
         // An error of the catalogue is reported by the check of its file.
         for store in local_stores(data, owner).unwrap_or_default() {
-            following += usize::from(check_file(&store, is_usable, findings));
+            let has_diverged = |head: Head| match schema {
+                Ok(Some(_)) => store.has_diverged(),
+                // Without tables, it has nothing.
+                Ok(None) => Ok(head.seq > 0),
+                Err(_) => Ok(false),
+            };
+            following += usize::from(check_file(&store, has_diverged, findings));
         }
     }
     if following > 0 {
@@ -43,11 +48,14 @@ pub(super) fn check_archive(
 }
 
 /// Checks a file and returns whether it follows the archive.
-fn check_file(store: &Store, is_usable: bool, findings: &mut CheckFindings) -> bool {
+fn check_file(
+    store: &Store,
+    has_diverged: impl FnOnce(Head) -> Result<bool, StoreError>,
+    findings: &mut CheckFindings,
+) -> bool {
     let place = store.path().display().to_string();
     match store.file_state() {
-        Ok(FileState::Following(_)) if !is_usable => true,
-        Ok(FileState::Following(_)) => match store.has_diverged() {
+        Ok(FileState::Following(head)) => match has_diverged(head) {
             Ok(true) => {
                 let what = "its state is not in the archive, which lost a write or is another one";
                 let remedy = "it is replaced on next use; if `url` or `schema` in `[archive]` is \

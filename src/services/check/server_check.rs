@@ -71,6 +71,10 @@ impl ServerCheck<'_> {
         disk::check_disk_space(&data, &mut findings);
         permissions::check_permissions(&data, self.repair, &mut findings);
         let users = self.checked_users(&data)?;
+        // The other checks read through the archive, and replace what it does not have.
+        let server = self.only_user.is_none().then_some(None);
+        let owners: Vec<_> = server.into_iter().chain(users.iter().cloned().map(Some)).collect();
+        archive::check_archive(self.collections.data(), &owners, &mut findings);
         for user in &users {
             self.check_library(user, &mut findings).await;
         }
@@ -78,9 +82,6 @@ impl ServerCheck<'_> {
         if self.only_user.is_none() {
             self.check_shared(&data, &mut findings);
         }
-        let server = self.only_user.is_none().then_some(None);
-        let owners: Vec<_> = server.into_iter().chain(users.into_iter().map(Some)).collect();
-        archive::check_archive(self.collections.data(), &owners, &mut findings);
         // Boxed, because the futures of database clients are large.
         Box::pin(profiles::check_profiles(self.settings, self.profiles, &mut findings)).await;
         let checked = custom_tools::check_custom_tools(self.settings, self.profiles, &mut findings);
