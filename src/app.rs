@@ -46,7 +46,7 @@ use vademecum_core::{
 };
 use vademecum_embed::{Embeddings, SetupError};
 use vademecum_import::ReaderLimits;
-use vademecum_mcp::{Outbound, Peer, Service, SessionRecords};
+use vademecum_mcp::{Outbound, Peer, Service};
 use vademecum_oauth::AuthorizationServer;
 use vademecum_sql::{Databases, ProfileError, Profiles};
 
@@ -169,21 +169,21 @@ impl App {
             .with_tables(TableDatabases::new(Arc::clone(&databases)))
             .with_reader_limits(reader_limits(&settings.import))
             .configured(&settings.collections, &principal)?;
-        let shared = Arc::clone(&collections);
         let folders = Arc::new(followed_folders(&settings, &principal)?);
         let site = Arc::new(SiteAddress::of_settings(&settings.server));
-        let toolbox = ToolRegistry::new(Arc::clone(&registry), shared, all_tools, timeout)?
-            .with_embeddings(embeddings)
-            .with_syncs(syncs.clone())
-            .with_changing_tools(settings.file.is_some())
-            .with_text_form(tools.text)
-            .with_safe_text(tools.safe_text)
-            .with_databases(Arc::clone(&databases))
-            .with_writes(tools.write)
-            .with_skills(skill_catalog(&settings))
-            .with_folders(Arc::clone(&folders))
-            .with_site(Arc::clone(&site))
-            .with_segments(tools.rag_search_segments.get().into());
+        let toolbox =
+            ToolRegistry::new(Arc::clone(&registry), Arc::clone(&collections), all_tools, timeout)?
+                .with_embeddings(embeddings)
+                .with_syncs(syncs.clone())
+                .with_changing_tools(settings.file.is_some())
+                .with_text_form(tools.text)
+                .with_safe_text(tools.safe_text)
+                .with_databases(Arc::clone(&databases))
+                .with_writes(tools.write)
+                .with_skills(skill_catalog(&settings))
+                .with_folders(Arc::clone(&folders))
+                .with_site(Arc::clone(&site))
+                .with_segments(tools.rag_search_segments.get().into());
         let toolbox = Arc::new(toolbox);
         let sessions = protocol_sessions(&settings);
         let observer = monitoring::request_observer(&settings, metrics, &data)?;
@@ -195,9 +195,7 @@ impl App {
         .with_rates(rate_limits(&settings))
         .with_limits(call_capacity(&settings))
         .with_observer(observer.clone())
-        .with_session_records(data.archive().map(|archive| {
-            Arc::new(ArchivedSessions(Arc::clone(archive))) as Arc<dyn SessionRecords>
-        }));
+        .with_session_records(ArchivedSessions::open(&data));
         let custom_tools = CustomTools {
             registry: toolbox,
             profiles: Arc::clone(&profiles),

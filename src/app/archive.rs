@@ -44,6 +44,7 @@ fn open_archive(
         allow_functions: Vec::new(),
     };
     let options = ArchiveOptions {
+        folder: settings.storage.data_folder()?,
         schema: archive.schema.clone(),
         connections: archive.pool.get(),
         put_timeout: archive.put_timeout(),

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use tokio::task::spawn_blocking;
-use vademecum_kit::store::archive::FollowedData;
+use vademecum_kit::store::archive::{Archive, FollowedData};
 
 use crate::actors::UserRegistry;
 use vademecum_core::telemetry::Gauge;
@@ -38,7 +38,7 @@ pub(super) async fn watch_archive(archive: Arc<FollowedData>) {
         if !is_lost && since_expiry >= EXPIRY_INTERVAL {
             since_expiry = Duration::ZERO;
             let archive = Arc::clone(&archive);
-            drop(spawn_blocking(move || archive.call(|it| it.remove_expired_values())));
+            drop(spawn_blocking(move || archive.call(Archive::remove_expired_values)));
         }
     }
 }

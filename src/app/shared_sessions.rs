@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration, time::SystemTime};
 
 use vademecum_core::auth::UserId;
-use vademecum_kit::store::archive::{Archive, ArchiveError, FollowedData, SharedValue};
+use vademecum_kit::store::{
+    DataFolder,
+    archive::{Archive, ArchiveError, FollowedData, SharedValue},
+};
 use vademecum_mcp::{SessionId, SessionRecords, Unreachable};
 
 /// Kind of the values in the archive.
@@ -11,9 +14,14 @@ const KIND: &str = "session";
 
 /// Records of protocol sessions in an archive.
 #[derive(Debug)]
-pub(super) struct ArchivedSessions(pub(super) Arc<FollowedData>);
+pub(super) struct ArchivedSessions(Arc<FollowedData>);
 
 impl ArchivedSessions {
+    /// Returns the records in the archive of a data folder; `None` without an archive.
+    pub(super) fn open(data: &DataFolder) -> Option<Arc<dyn SessionRecords>> {
+        data.archive().map(|archive| Arc::new(Self(Arc::clone(archive))) as Arc<dyn SessionRecords>)
+    }
+
     /// Calls the archive, and logs a failure.
     fn call<T>(
         &self,

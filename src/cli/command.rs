@@ -159,7 +159,7 @@ pub fn main() -> ExitCode {
             Command::Demo(command) => command.run(&line.common).await,
             Command::Open(command) => command.run(&line.common).await,
             Command::Serve(command) => command.run(&line.common).await,
-            Command::Mcp(command) => command.run(&line.common).await,
+            Command::Mcp(command) => Box::pin(command.run(&line.common)).await,
             Command::Connect(command) => command.run(&line.common),
             Command::Disconnect(command) => command.run(&line.common),
             Command::Bundle(command) => command.run(&line.common),

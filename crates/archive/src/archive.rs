@@ -3,6 +3,7 @@
 use std::{
     fmt, io,
     ops::ControlFlow,
+    path::PathBuf,
     time::{Duration, SystemTime},
 };
 
@@ -25,6 +26,7 @@ use crate::{
     entry_columns::{EntryColumns, read_entry},
     failure::Failure,
     heads::{check_primary, damaged, read_head, read_heads},
+    identity::FollowingFolder,
     proposed_write::ProposedWrite,
     statements::ArchiveStatement,
 };
@@ -47,6 +49,8 @@ const FORGET_INTERVAL: i64 = 256;
 /// Limits of an archive.
 #[derive(Clone, Debug)]
 pub struct ArchiveOptions {
+    /// Data folder with the copies. It records the archive, and another one is refused.
+    pub folder: PathBuf,
     /// Schema of the tables.
     pub schema: SchemaName,
     /// Maximum number of connections.
@@ -89,8 +93,13 @@ type PooledConnection = Object<Connector>;
 impl PostgresArchive {
     /// Creates an archive. It connects on first use, and then creates its tables.
     pub fn new(server: &ServerTarget, options: ArchiveOptions) -> Result<Self, SetupError> {
-        let connector = Connector::new(server, options.schema.clone(), options.connect_timeout)
-            .map_err(SetupError::Tls)?;
+        let connector = Connector::new(
+            server,
+            options.schema.clone(),
+            FollowingFolder::new(options.folder.clone()),
+            options.connect_timeout,
+        )
+        .map_err(SetupError::Tls)?;
         let pool = Pool::builder(connector)
             .max_size(options.connections)
             .runtime(Runtime::Tokio1)
@@ -118,7 +127,7 @@ impl PostgresArchive {
     /// Runs a statement that may be repeated. Connections that are found dead are replaced.
     fn run<T>(
         &self,
-        work: impl AsyncFn(&ArchiveConnection) -> Result<T, Failure>,
+        work: &impl AsyncFn(&ArchiveConnection) -> Result<T, Failure>,
     ) -> Result<T, ArchiveError> {
         let attempts = async {
             let mut failure = Failure::Unreachable("no connection".to_owned());
@@ -153,7 +162,7 @@ impl PostgresArchive {
         parameters: &[&(dyn ToSql + Sync)],
         read: impl Fn(&Row) -> Result<T, tokio_postgres::Error>,
     ) -> Result<Vec<T>, ArchiveError> {
-        let rows = self.run(async |connection| connection.query(statement, parameters).await)?;
+        let rows = self.run(&async |connection| connection.query(statement, parameters).await)?;
         rows.iter().map(|row| read(row).map_err(|error| damaged(&error))).collect()
     }
 
@@ -163,7 +172,7 @@ impl PostgresArchive {
         statement: ArchiveStatement,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<u64, ArchiveError> {
-        self.run(async |connection| connection.execute(statement, parameters).await)
+        self.run(&async |connection| connection.execute(statement, parameters).await)
     }
 
     /// Proposes a write until its outcome is known.
@@ -240,7 +249,7 @@ impl Archive for PostgresArchive {
         if parts.is_empty() {
             return Ok(Vec::new());
         }
-        self.run(async |connection| read_heads(connection, parts).await)
+        self.run(&async |connection| read_heads(connection, parts).await)
     }
 
     fn since(
@@ -341,7 +350,7 @@ impl Archive for PostgresArchive {
 
     fn remove_part(&self, part: &PartName) -> Result<(), ArchiveError> {
         let PartName { user, part } = part;
-        self.run(async |connection| {
+        self.run(&async |connection| {
             connection.batch("BEGIN").await?;
             let statements = [
                 ArchiveStatement::RemovePart,

@@ -15,6 +15,7 @@ use vademecum_sql::{ServerTarget, SqlError, TlsMode, tls_client_config};
 
 use crate::{
     failure::Failure,
+    identity::FollowingFolder,
     statements::{ArchiveStatement, PreparedStatements},
 };
 
@@ -35,6 +36,7 @@ pub(crate) struct Connector {
     config: Config,
     tls: MakeRustlsConnect,
     schema: SchemaName,
+    folder: FollowingFolder,
     is_migrated: AtomicBool,
 }
 
@@ -48,6 +50,7 @@ impl Connector {
     pub(crate) fn new(
         server: &ServerTarget,
         schema: SchemaName,
+        folder: FollowingFolder,
         connect_timeout: Duration,
     ) -> Result<Self, SqlError> {
         let mut config = Config::new();
@@ -69,10 +72,11 @@ impl Connector {
             TlsMode::Require | TlsMode::VerifyFull => SslMode::Require,
         });
         let tls = MakeRustlsConnect::new(tls_client_config(server.tls, server.ca_file.as_deref())?);
-        Ok(Self { config, tls, schema, is_migrated: AtomicBool::new(false) })
+        Ok(Self { config, tls, schema, folder, is_migrated: AtomicBool::new(false) })
     }
 
-    /// Creates the tables, or those that are missing.
+    /// Creates the tables, or those that are missing, and checks that the data folder follows this
+    /// archive.
     async fn migrate(&self, client: &mut Client) -> Result<(), Failure> {
         if self.is_migrated.load(Ordering::Relaxed) {
             return Ok(());
@@ -105,6 +109,7 @@ impl Connector {
             }
             transaction.commit().await.map_err(failed)?;
         }
+        self.folder.check(client).await?;
         self.is_migrated.store(true, Ordering::Relaxed);
         Ok(())
     }

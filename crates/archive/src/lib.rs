@@ -13,6 +13,7 @@ mod connection;
 mod entry_columns;
 mod failure;
 mod heads;
+mod identity;
 mod proposed_write;
 mod statements;
 

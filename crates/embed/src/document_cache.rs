@@ -77,7 +77,7 @@ impl DocumentCache {
         if fetched.is_empty() {
             return Ok(());
         }
-        self.store_vectors_at(fetched.into_iter(), unix_hours())
+        self.store_vectors_at(&fetched.into_iter(), unix_hours())
     }
 
     /// Stores vectors for all servers.
@@ -100,8 +100,8 @@ impl DocumentCache {
         &self,
         vectors: impl ExactSizeIterator<Item = (&'a VectorKey, &'a [f32])> + Clone,
     ) {
-        let shared = self.share(vectors.clone());
-        if let Err(error) = self.store_vectors_at(vectors, unix_hours()).and(shared) {
+        let stored = self.store_vectors_at(&vectors, unix_hours());
+        if let Err(error) = stored.and(self.share(vectors)) {
             self.log_once(&error);
         }
     }
@@ -142,7 +142,7 @@ impl DocumentCache {
 
     fn store_vectors_at<'a>(
         &self,
-        vectors: impl ExactSizeIterator<Item = (&'a VectorKey, &'a [f32])> + Clone,
+        vectors: &(impl ExactSizeIterator<Item = (&'a VectorKey, &'a [f32])> + Clone),
         now: i64,
     ) -> Result<(), StoreError> {
         let count = i64::try_from(vectors.len()).unwrap_or(i64::MAX);
@@ -206,7 +206,7 @@ mod tests {
             .map(|it| (numbered_key(it), vec![f32::from(it) + 1.0; length]))
             .collect();
         let vectors = vectors.iter().map(|(key, vector)| (key, &vector[..]));
-        cache.store_vectors_at(vectors, now).unwrap();
+        cache.store_vectors_at(&vectors, now).unwrap();
     }
 
     #[test]

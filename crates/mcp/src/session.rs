@@ -137,7 +137,7 @@ impl ProtocolSessions {
     /// Continues a session that another server opened.
     pub(crate) fn adopt(
         &self,
-        id: SessionId,
+        id: &SessionId,
         owner: &Principal,
         agreed: HandshakeResult,
         at: Instant,
@@ -148,7 +148,7 @@ impl ProtocolSessions {
         let record =
             SessionRecord { shared_at: Some((at, at)), ..SessionRecord::new(owner, false) };
         self.records.entry(id.clone()).or_insert(record);
-        self.record_handshake(&id, agreed);
+        self.record_handshake(id, agreed);
     }
 
     /// Notes when the record that other servers use was seen or stored.

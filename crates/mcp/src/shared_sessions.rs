@@ -93,7 +93,7 @@ impl SharedSessions {
                 let stored = serde_json::from_slice::<StoredRecord>(&bytes);
                 let stored = stored.ok().filter(|stored| stored.owner == digest(owner));
                 if let Some(agreed) = stored.and_then(StoredRecord::into_handshake) {
-                    sessions.adopt(id.clone(), owner, agreed, now);
+                    sessions.adopt(id, owner, agreed, now);
                 }
             }
             (Ok(Some(_)), Some(times)) => {

@@ -22,9 +22,9 @@ pub fn follow_archive(source: &dyn Source, archive: &Arc<MemoryArchive>) -> Foll
 
 /// Checks that two servers that follow one archive have the same items and find the same, and that a
 /// third one that starts later has them too. At least three of the drafts must contain `word`.
-pub fn check_following<S: Source + Clone>(source: S, drafts: &[Draft], word: &str) {
+pub fn check_following<S: Source + Clone>(source: &S, drafts: &[Draft], word: &str) {
     let archive = Arc::new(MemoryArchive::default());
-    let server = || SourceFixture::following(source.clone(), &follow_archive(&source, &archive));
+    let server = || SourceFixture::following(source.clone(), &follow_archive(source, &archive));
     let servers = [server(), server()];
     for (index, draft) in drafts.iter().enumerate() {
         let saved = servers[index % 2].save_draft(draft);

@@ -29,11 +29,14 @@ pub struct Content {
     values: BTreeMap<(String, String, Vec<u8>), SharedValue>,
 }
 
+/// Table and encoded primary key of a row.
+type RowKey = (String, Vec<u8>);
+
 #[derive(Clone, Debug, Default)]
 struct Part {
     head: Head,
     writes: Vec<WriteId>,
-    rows: BTreeMap<(String, Vec<u8>), (u64, Option<Vec<u8>>)>,
+    rows: BTreeMap<RowKey, (u64, Option<Vec<u8>>)>,
 }
 
 impl MemoryArchive {

@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn characters_follow_an_archive() {
-        testing::check_following(Characters, &sample_cards(), "dough");
+        testing::check_following(&Characters, &sample_cards(), "dough");
     }
 
     #[test]

@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn chats_follow_an_archive() {
-        testing::check_following(Chats, &kitchen_chats(), "dough");
+        testing::check_following(&Chats, &kitchen_chats(), "dough");
     }
 
     #[test]

@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn media_follow_an_archive() {
-        testing::check_following(Media, &sample_drafts(), "dough");
+        testing::check_following(&Media, &sample_drafts(), "dough");
     }
 
     #[test]

@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn notes_follow_an_archive() {
-        testing::check_following(Notes, &bakery_notes(), "dough");
+        testing::check_following(&Notes, &bakery_notes(), "dough");
     }
 
     #[test]

@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn prompts_follow_an_archive() {
-        testing::check_following(Prompts, &sample_prompts(), "dough");
+        testing::check_following(&Prompts, &sample_prompts(), "dough");
     }
 
     #[test]

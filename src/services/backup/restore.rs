@@ -85,7 +85,7 @@ pub(crate) fn restore_backup(
     }
     let was_there = data.exists();
     create_private_folder(&data)?;
-    // What is replaced is kept as a whole.
+    // The replaced libraries are kept as a whole.
     for store in &archived {
         if store.has_archived_rows()? {
             store.detach()?;
@@ -99,7 +99,7 @@ pub(crate) fn restore_backup(
     let kept = restored?;
     archived.iter().try_for_each(Store::replace_archived)?;
     let files = manifest.files.iter().map(|file| file.path(&data)).collect();
-    Ok(RestoredBackup { files, kept, data, skipped_keys })
+    Ok(RestoredBackup { data, files, kept, skipped_keys })
 }
 
 /// Copies and checks the backup, then moves it into place. Returns the folder that keeps the

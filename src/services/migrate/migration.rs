@@ -142,6 +142,10 @@ impl Migration<'_> {
         if is_empty {
             return Err(self.nothing_to_move("the archive"));
         }
+        if self.only_user.is_none() && !self.dry_run {
+            // The folder may follow another archive later.
+            std::fs::remove_file(self.data.path().join(DataFolder::ARCHIVE_ID_FILE)).ok();
+        }
         Ok(())
     }
 

@@ -58,13 +58,13 @@ impl Cluster {
         self.nodes[node].serve_with_settings(&self.settings("[auth]\nmode = \"multi\"\n"))
     }
 
-    /// Adds a user at a node and returns an API key and its id.
+    /// Adds a user at a node and returns an API key that may write.
     fn create_key(&self, node: usize, user: &str) -> String {
         let settings = self.nodes[node].write_file("admin.toml", self.settings(""));
         let settings = settings.to_str().unwrap();
         let added = self.nodes[node].run(&["user", "add", user, "--config", settings]);
         assert!(added.code == 0 || added.stderr.contains("already"), "{added:?}");
-        let key = ["key", "create", "--user", user, "--config", settings];
+        let key = ["key", "create", "--user", user, "--scope", "write", "--config", settings];
         let done = self.nodes[node].run(&key);
         assert_eq!(done.code, 0, "{done:?}");
         done.stdout.trim().to_owned()

@@ -78,7 +78,7 @@ fn serve(client: TcpStream, server: TcpStream, state: &Arc<State>) {
     let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
     let (muted, shared) = (Arc::clone(&is_muted), Arc::clone(state));
     thread::spawn(move || {
-        let mut buffer = [0; 65_536];
+        let mut buffer = vec![0; 65_536];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
             // A write carries the name of a table of the library.
             let is_write = buffer[..length].windows(8).any(|bytes| bytes == b"note_fts");
@@ -94,7 +94,7 @@ fn serve(client: TcpStream, server: TcpStream, state: &Arc<State>) {
     });
     let (mut from, mut to) = (server, client);
     thread::spawn(move || {
-        let mut buffer = [0; 65_536];
+        let mut buffer = vec![0; 65_536];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
             // The server has answered, so the write is stored.
             if is_muted.load(Ordering::SeqCst) || to.write_all(&buffer[..length]).is_err() {

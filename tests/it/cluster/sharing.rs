@@ -88,7 +88,7 @@ fn subscriber_is_told_of_changes_elsewhere() {
 #[test]
 fn removed_user_is_gone_from_archive() {
     let cluster = Cluster::new(2);
-    let key = cluster.create_key(0, "ada", &["--right", "write"]);
+    let key = cluster.create_key(0, "ada");
     let word = unique_word();
     let one = cluster.serve_users(0);
     create_note(&one.client().with_bearer_token(&key), &word, "Text.");

@@ -21,7 +21,7 @@ pub(crate) fn insert_collection(
     owner: Option<&str>,
     documents: &[Document],
 ) -> i64 {
-    let catalogue = Catalogue::new(&open_data_folder(&library.data_folder()));
+    let catalogue = Catalogue::new(open_data_folder(&library.data_folder()));
     let owner: Option<UserId> = owner.map(|owner| owner.parse().unwrap());
     let file = format!("{name}.1.db");
     let source_id = catalogue.insert_record(name, owner.as_ref(), &file, "{}").unwrap();
@@ -39,7 +39,7 @@ pub(crate) fn insert_collection(
 
 /// Opens the collection with this name in the data folder of a library.
 pub(crate) fn open_collection(library: &Library, name: &str) -> Collection {
-    Catalogue::new(&open_data_folder(&library.data_folder())).open(&format!("{name}.1.db"))
+    Catalogue::new(open_data_folder(&library.data_folder())).open(&format!("{name}.1.db"))
 }
 
 /// Runs `work` in a write transaction of a collection.
@@ -56,7 +56,7 @@ pub(crate) fn embed_collection(library: &Library, name: &str, dimensions: usize)
     let settings = format!("provider = \"stub\"\nallow_stub = true\ndimensions = {dimensions}");
     let settings: config::Embeddings = toml::from_str(&settings).unwrap();
     let embeddings =
-        Embeddings::open(&settings, &open_data_folder(&library.data_folder())).unwrap().unwrap();
+        Embeddings::open(&settings, open_data_folder(&library.data_folder())).unwrap().unwrap();
     let collection = open_collection(library, name);
     let soon = Deadline::after(Duration::from_mins(1));
     let missing =

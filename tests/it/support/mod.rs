@@ -63,7 +63,7 @@ pub(crate) use token::{Algorithm, KeyServer, TokenIssuer, key_set_path, unix_now
 pub(crate) use web_site::{WebReply, WebSite};
 pub(crate) use websocket_client::{ReceivedFrame, WebSocketClient};
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{fmt::Write as _, path::Path, process::Command, time::Duration};
 
 use sha2::{Digest as _, Sha256};
 use vademecum_core::config::Settings;
@@ -91,11 +91,15 @@ pub(crate) fn vademecum_command() -> Command {
 }
 
 /// Opens a data folder as the program does.
+#[expect(clippy::disallowed_methods, reason = "tests have no settings")]
 pub(crate) fn open_data_folder(path: &Path) -> DataFolder {
     let mut settings = Settings::default();
     if let Ok(url) = std::env::var(ARCHIVE_VARIABLE) {
         let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
-        let digest: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+        let digest = digest.iter().take(12).fold(String::new(), |mut text, byte| {
+            write!(text, "{byte:02x}").unwrap();
+            text
+        });
         settings = Settings::parse(&format!(
             "archive = {{ url = \"{url}\", allow_plaintext = true, schema = \"it_{digest}\" }}"
         ))

@@ -15,6 +15,9 @@ pub struct DataFolder {
 }
 
 impl DataFolder {
+    /// File with the identity of the archive that the databases follow.
+    pub const ARCHIVE_ID_FILE: &str = "archive.id";
+
     /// Returns the folder at `path`, whose databases follow `archive`.
     pub fn new(path: PathBuf, archive: Option<Arc<FollowedData>>) -> Self {
         Self { path, archive }

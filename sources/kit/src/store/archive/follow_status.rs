@@ -1,4 +1,4 @@
-//! Whether an archive is reached, and what was exchanged with it.
+//! State of the connection to an archive, and counts of its use.
 
 use std::{
     sync::{
@@ -13,8 +13,8 @@ use super::ArchiveError;
 /// Time for which an archive that could not be reached is not asked again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Whether an archive is reached, and counts of what was exchanged with it. All databases that follow
-/// the archive share it.
+/// State of the connection to an archive, and counts of its use. All databases that follow the archive
+/// share it.
 #[derive(Debug, Default)]
 pub struct FollowStatus {
     is_lost: AtomicBool,

@@ -55,7 +55,7 @@ impl FollowedData {
         self.options
     }
 
-    /// Returns whether the archive is reached, and what was exchanged with it.
+    /// Returns the state of the connection, and counts of its use.
     pub fn status(&self) -> &Arc<FollowStatus> {
         &self.status
     }

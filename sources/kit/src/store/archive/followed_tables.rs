@@ -182,7 +182,7 @@ impl FollowedTables {
         Ok(())
     }
 
-    /// Fills the full-text tables anew from the rows.
+    /// Fills the full-text tables again from the rows.
     pub(super) fn fill_full_text(&self, connection: &Connection) -> rusqlite::Result<()> {
         for derived in &self.derived {
             let name = quote(&[derived.table]);

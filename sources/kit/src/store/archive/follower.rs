@@ -160,12 +160,24 @@ impl Follower {
         let transaction = crate::store::file::begin_immediate(connection)?;
         let mut seen = read_state(&transaction)?.unwrap_or_default();
         let mut keys = FtsKeys::new();
-        let mut followed = self.receive(file, &transaction, seen, &mut keys)?;
+        let mut followed = if seen.seq > 0 {
+            self.receive(file, &transaction, seen, &mut keys)?
+        } else if self.is_empty_in_archive()? {
+            return Ok((seen, Vec::new()));
+        } else {
+            Followed::Diverged
+        };
         if followed == Followed::Diverged {
-            self.group.status().count_discarded();
+            if seen.seq > 0 {
+                self.group.status().count_discarded();
+            }
+            // A new file has the first rows of its migrations, which the archive may have removed.
             file.tables.clear(&transaction)?;
             (seen, keys) = (Head::default(), FtsKeys::new());
             followed = self.receive(file, &transaction, seen, &mut keys)?;
+            if let Followed::To(Head { seq: 0, .. }) = followed {
+                self.restore_first_rows(file, &transaction)?;
+            }
         }
         let Followed::To(head) = followed else {
             return Err(StoreError::Archive(ArchiveError::Refused(
@@ -190,6 +202,26 @@ impl Follower {
         transaction.commit()?;
         self.group.status().count_followed();
         Ok((head, changes))
+    }
+
+    fn is_empty_in_archive(&self) -> Result<bool, StoreError> {
+        let part = std::slice::from_ref(self.group.part(self.index));
+        let heads = self.group.archive().heads(part);
+        self.group.status().record(&heads);
+        Ok(heads?.first().is_none_or(|head| head.seq == 0))
+    }
+
+    /// Stores the rows that a new database has.
+    fn restore_first_rows(
+        &self,
+        file: &FollowedFile,
+        transaction: &Transaction<'_>,
+    ) -> Result<(), StoreError> {
+        for entry in self.first_rows()? {
+            let stored = file.tables.apply(transaction, entry, &mut FtsKeys::new());
+            stored.map_err(|error| ArchiveError::Refused(error.to_string()))?;
+        }
+        Ok(())
     }
 
     /// Stores the entries after `seen`.

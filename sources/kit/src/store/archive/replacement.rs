@@ -49,7 +49,7 @@ impl Store {
         match self.upload()? {
             Upload::Stored(_) | Upload::Unchanged => Ok(()),
             // Another server has stored the first write in between.
-            Upload::Occupied => Err(StoreError::Conflict),
+            Upload::Occupied | Upload::Unequal => Err(StoreError::Conflict),
         }
     }
 }

@@ -98,11 +98,18 @@ impl Store {
 
     /// Fetches everything that the archive has, then marks the file as one that follows no archive.
     pub fn detach(&self) -> Result<(), StoreError> {
-        let open = self.open()?;
-        self.catch_up(&open, std::time::Instant::now())?;
-        drop(open);
+        self.follow()?;
         self.checkpoint_and_close()?;
-        Ok(forget_state(&open_connection(self.path())?)?)
+        let connection = open_connection(self.path())?;
+        // Reads may be behind an archive that cannot be reached.
+        if let (Some(follower), Some(state)) = (&self.follower, read_state(&connection)?) {
+            let part = std::slice::from_ref(follower.group.part(follower.index));
+            let head = follower.group.archive().heads(part)?.first().copied().unwrap_or_default();
+            if (head.seq, head.write) != (state.seq, state.write) {
+                return Err(StoreError::Conflict);
+            }
+        }
+        Ok(forget_state(&connection)?)
     }
 }
 

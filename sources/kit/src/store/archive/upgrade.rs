@@ -14,9 +14,7 @@ impl Follower {
     /// Migrates all rows in a temporary database and stores them as one write. If another server is
     /// faster, nothing is stored; the caller follows again.
     pub(super) fn upgrade(&self, head: Head) -> Result<(), StoreError> {
-        // SQLite removes a database without a name.
-        let connection = open_connection("".as_ref())?;
-        connection.pragma_update(None, "foreign_keys", false)?;
+        let connection = open_temporary()?;
         let known = usize::try_from(head.schema).unwrap_or(usize::MAX);
         let migrations = self.database.migrations();
         for migration in migrations.iter().take(known) {
@@ -34,6 +32,15 @@ impl Follower {
         let (part, write) = (self.group.part(self.index), WriteId::random());
         self.group.archive().put(part, head, write, self.schema(), &entries)?;
         Ok(())
+    }
+
+    /// Returns the rows that a new database has.
+    pub(super) fn first_rows(&self) -> Result<Vec<Entry>, StoreError> {
+        let connection = open_temporary()?;
+        for migration in self.database.migrations() {
+            connection.execute_batch(migration)?;
+        }
+        Ok(FollowedTables::find(&connection)?.all_entries(&connection)?)
     }
 
     /// Stores all rows in an empty database, and returns their tables and keys.
@@ -56,4 +63,11 @@ impl Follower {
             }
         }
     }
+}
+
+/// Opens a database without a name, which SQLite removes.
+fn open_temporary() -> Result<Connection, StoreError> {
+    let connection = open_connection("".as_ref())?;
+    connection.pragma_update(None, "foreign_keys", false)?;
+    Ok(connection)
 }
