@@ -185,17 +185,10 @@ impl App {
                 .with_site(Arc::clone(&site))
                 .with_segments(tools.rag_search_segments.get().into());
         let toolbox = Arc::new(toolbox);
-        let sessions = protocol_sessions(&settings);
         let observer = monitoring::request_observer(&settings, metrics, &data)?;
-        let service = Service::new(
-            Arc::clone(&toolbox) as _,
-            Arc::new(sessions),
-            protocol_options(&settings),
-        )
-        .with_rates(rate_limits(&settings))
-        .with_limits(call_capacity(&settings))
-        .with_observer(observer.clone())
-        .with_session_records(ArchivedSessions::open(&data));
+        let service = protocol_service(&settings, Arc::clone(&toolbox))
+            .with_observer(observer.clone())
+            .with_session_records(ArchivedSessions::open(&data));
         let custom_tools = CustomTools {
             registry: toolbox,
             profiles: Arc::clone(&profiles),
@@ -485,6 +478,14 @@ impl App {
             monitor: self.monitor.clone(),
         }
     }
+}
+
+/// Returns the protocol service of the tools, with the limits of the settings.
+fn protocol_service(settings: &Settings, toolbox: Arc<ToolRegistry>) -> Service {
+    let sessions = Arc::new(protocol_sessions(settings));
+    Service::new(toolbox as _, sessions, protocol_options(settings))
+        .with_rates(rate_limits(settings))
+        .with_limits(call_capacity(settings))
 }
 
 fn skill_catalog(settings: &Settings) -> SkillCatalog {

@@ -37,6 +37,7 @@ pub(crate) struct Connector {
     tls: MakeRustlsConnect,
     schema: SchemaName,
     folder: FollowingFolder,
+    /// The tables exist, and the data folder follows this archive.
     is_migrated: AtomicBool,
 }
 
@@ -109,8 +110,8 @@ impl Connector {
             }
             transaction.commit().await.map_err(failed)?;
         }
-        self.folder.check(client).await?;
-        self.is_migrated.store(true, Ordering::Relaxed);
+        let is_recorded = self.folder.check(client).await?;
+        self.is_migrated.store(is_recorded, Ordering::Relaxed);
         Ok(())
     }
 

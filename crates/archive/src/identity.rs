@@ -4,7 +4,7 @@ use std::{fs, io, path::PathBuf};
 
 use tokio_postgres::Client;
 use uuid::Uuid;
-use vademecum_kit::store::{DataFolder, archive::ArchiveError, create_private_folder};
+use vademecum_kit::store::{DataFolder, archive::ArchiveError};
 
 use crate::failure::Failure;
 
@@ -22,21 +22,25 @@ impl FollowingFolder {
 
     /// Refuses an archive if the folder follows another one. Otherwise every copy would be discarded,
     /// because the archive does not have its state.
-    pub(crate) async fn check(&self, client: &Client) -> Result<(), Failure> {
+    ///
+    /// Returns whether the folder has recorded the archive. One that does not exist has not.
+    pub(crate) async fn check(&self, client: &Client) -> Result<bool, Failure> {
         let id = read_identity(client).await?;
         let file = self.path.join(DataFolder::ARCHIVE_ID_FILE);
         let known = match fs::read_to_string(&file) {
             Ok(text) => text.trim().to_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let created = create_private_folder(&self.path).map_err(io::Error::other);
-                let written = created.and_then(|()| fs::write(&file, format!("{id}\n")));
+                if !self.path.is_dir() {
+                    return Ok(false);
+                }
+                let written = fs::write(&file, format!("{id}\n"));
                 written.map_err(|error| refused(&format!("{}: {error}", file.display())))?;
-                return Ok(());
+                return Ok(true);
             }
             Err(error) => return Err(refused(&format!("{}: {error}", file.display()))),
         };
         if known == id {
-            return Ok(());
+            return Ok(true);
         }
         Err(refused(&format!(
             "{} holds copies of another archive; correct url and schema in [archive], or use another \

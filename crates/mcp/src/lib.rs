@@ -38,6 +38,7 @@ mod server_info;
 mod service;
 mod session;
 mod session_channel;
+mod session_sharing;
 mod shared_sessions;
 mod signed_state;
 mod skill;

@@ -5,10 +5,7 @@ use std::{collections::HashMap, fmt, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::{FutureExt as _, future::join_all};
 use serde_json::value::RawValue;
-use tokio::{
-    sync::{Semaphore, watch},
-    task::spawn_blocking,
-};
+use tokio::sync::{Semaphore, watch};
 
 use super::{
     AdmissionLimits, Client, ClientCapabilities, ConnectionPermit, Failure, MessageCost,
@@ -20,7 +17,7 @@ use super::{
     request_metrics::{RequestMetrics, RequestObserver},
     revision::{MethodResult, RequestMeta, RequestMode, detect_request_mode},
     session::SessionRecord,
-    shared_sessions::{SessionRecords, SharedSessions},
+    shared_sessions::SharedSessions,
     signed_state::StateSigner,
 };
 use vademecum_core::auth::{Principal, Right, UserId};
@@ -71,9 +68,9 @@ pub struct Service {
     pub(super) rates: Arc<RateLimits>,
     pub(super) admission: Arc<AdmissionControl>,
     pub(super) observer: RequestObserver,
-    shared_sessions: Option<SharedSessions>,
-    shutdown: Arc<watch::Sender<bool>>,
-    ended_users: Arc<watch::Sender<u64>>,
+    pub(super) shared_sessions: Option<SharedSessions>,
+    pub(super) shutdown: Arc<watch::Sender<bool>>,
+    pub(super) ended_users: Arc<watch::Sender<u64>>,
     pub(super) tool_changes: Arc<watch::Sender<u64>>,
 }
 
@@ -120,43 +117,6 @@ impl Service {
         Self { rates: Arc::new(rates), ..self }
     }
 
-    /// Has other servers continue the sessions of this one, and this one theirs.
-    #[must_use]
-    pub fn with_session_records(self, records: Option<Arc<dyn SessionRecords>>) -> Self {
-        Self { shared_sessions: records.map(|records| SharedSessions { records }), ..self }
-    }
-
-    /// Fetches a session that another server opened, or finds out that it has ended. Without shared
-    /// sessions it does nothing.
-    pub async fn refresh_session(&self, id: Option<&SessionId>, principal: &Principal) {
-        let (Some(id), Some(shared)) = (id.cloned(), self.shared_sessions.clone()) else { return };
-        let (sessions, principal) = (Arc::clone(&self.sessions), principal.clone());
-        let refreshed = spawn_blocking(move || shared.refresh(&sessions, &id, &principal)).await;
-        if let Err(error) = refreshed {
-            tracing::error!(%error, "a shared session could not be read");
-        }
-    }
-
-    /// Stores a session that was just opened for other servers.
-    async fn share_session(&self, id: SessionId, principal: &Principal) {
-        let Some(shared) = self.shared_sessions.clone() else { return };
-        let (sessions, principal) = (Arc::clone(&self.sessions), principal.clone());
-        let saved = spawn_blocking(move || shared.save(&sessions, &id, &principal)).await;
-        if let Err(error) = saved {
-            tracing::error!(%error, "a session could not be shared");
-        }
-    }
-
-    /// Removes what other servers know of a session, or of all sessions of a user.
-    fn forget_shared(&self, owner: &UserId, id: Option<&SessionId>) {
-        let Some(SharedSessions { records }) = self.shared_sessions.clone() else { return };
-        let (owner, id) = (owner.clone(), id.cloned());
-        drop(spawn_blocking(move || match id {
-            Some(id) => records.remove(&owner, &id),
-            None => records.remove_user(&owner),
-        }));
-    }
-
     /// Opens the session of a persistent connection. The caller ends it when the connection closes.
     pub fn connect_session(&self, principal: &Principal) -> SessionId {
         self.sessions.open_connection_session(principal)
@@ -177,17 +137,6 @@ impl Service {
             }
             None => false,
         }
-    }
-
-    /// Ends a session and drops its conversation state. Returns `false` if there is no such
-    /// session.
-    pub fn end_session(&self, id: &SessionId, principal: &Principal) -> bool {
-        let ended = self.sessions.end_session(id, principal);
-        if ended {
-            self.forget_shared(principal.user(), Some(id));
-            self.handler.forget_scope(principal, &Scope::Session(id.clone()));
-        }
-        ended
     }
 
     /// Removes expired sessions and unused rate limit and admission entries.
@@ -232,14 +181,6 @@ impl Service {
     /// Returns the number of sessions.
     pub fn open_sessions(&self) -> usize {
         self.sessions.session_count()
-    }
-
-    /// Ends all sessions of a user. Open connections are notified by
-    /// [`ended_users`](Self::ended_users).
-    pub fn end_user_sessions(&self, user: &UserId) {
-        self.sessions.end_user_sessions(user);
-        self.forget_shared(user, None);
-        self.ended_users.send_modify(|count| *count += 1);
     }
 
     /// Returns a receiver that changes whenever the sessions of a user were ended, so that open

@@ -1,4 +1,5 @@
 //! Stores that follow an archive, with faults.
+#![expect(clippy::unwrap_used, reason = "a test may fail loudly, its helpers too")]
 
 use std::{path::Path, sync::Arc, thread, time::Duration};
 

@@ -230,12 +230,12 @@ mod tests {
         parameters: &[],
     };
 
-    fn insert_keywords(store: &Store, words: impl Iterator<Item = String> + Clone) {
+    fn insert_keywords(store: &Store, words: &[String]) {
         let insert =
             "INSERT INTO keywords (keyword, created_at, last_modified) VALUES (:w, '', '')";
         let written = store.write(Durability::Bulk, |writer| {
-            for word in words.clone() {
-                writer.execute(insert, &[(":w", &word)])?;
+            for word in words {
+                writer.execute(insert, &[(":w", word)])?;
             }
             Ok::<_, StoreError>(())
         });
@@ -261,11 +261,11 @@ mod tests {
     fn answers_are_kept_until_next_commit() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Chacha, folder.path());
-        insert_keywords(&store, ["abcd", "ab", "abcde"].map(str::to_owned).into_iter());
+        insert_keywords(&store, &["abcd", "ab", "abcde"].map(str::to_owned));
         assert_eq!(accepted(&store, LONG_WORDS, 10), (vec![1, 3], 10));
         assert_eq!(accepted(&store, LONG_WORDS, 10), (vec![1, 3], 0));
         let elsewhere = Store::new(Database::Chacha, folder.path());
-        insert_keywords(&elsewhere, ["other".to_owned()].into_iter());
+        insert_keywords(&elsewhere, &["other".to_owned()]);
         assert_eq!(accepted(&store, LONG_WORDS, 10), (vec![1, 3, 4], 10));
     }
 
@@ -273,7 +273,8 @@ mod tests {
     fn many_checks_load_all_accepted_rows() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Chacha, folder.path());
-        insert_keywords(&store, (0..3_000).map(|number| format!("{number}")));
+        let numbers: Vec<String> = (0..3_000).map(|number: i32| number.to_string()).collect();
+        insert_keywords(&store, &numbers);
         let all_sql = Some("SELECT id AS key FROM keywords WHERE length(keyword) > 3");
         let statements = FilterStatements { all_sql, ..LONG_WORDS };
         let (found, checks) = accepted(&store, statements, 4_000);

@@ -113,7 +113,9 @@ mod tests {
             Value::Text(String::new()),
         ];
         let mut bytes = Vec::new();
-        values.iter().for_each(|value| encode_value(value.into(), &mut bytes));
+        for value in &values {
+            encode_value(value.into(), &mut bytes);
+        }
         assert_eq!(decode_values(&bytes).unwrap(), values);
     }
 
