@@ -20,7 +20,7 @@ use super::{
     shared_sessions::SharedSessions,
     signed_state::StateSigner,
 };
-use vademecum_core::auth::{Principal, Right, UserId};
+use vademecum_core::auth::{Principal, Right};
 
 /// Maximum number of messages in a batch.
 const MAX_BATCH_MESSAGES: usize = 100;
