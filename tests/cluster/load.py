@@ -20,8 +20,10 @@ WRITERS = 8
 READERS = 4
 PAGE = 100
 NODE_KILL_SECONDS = 2
-NODE_KILLS_PER_LEADER_KILL = 25
+NODE_KILLS_PER_LEADER_FAULT = 25
 KILLS_PER_LOST_FOLDER = 5
+LEADER_FAULTS = [("kill-leader", "leaders are killed"), ("hang-leader", "leaders hang")]
+PHASES = ["leaders are killed", "leaders hang", "nodes are killed"]
 
 
 class CallFailed(Exception):
@@ -176,7 +178,8 @@ def check_nodes(nodes, keys, outcomes):
 
 def main():
     try_cluster, node_kills = sys.argv[1], int(sys.argv[2])
-    leader_kills = math.ceil(node_kills / NODE_KILLS_PER_LEADER_KILL)
+    # At least one leader is killed, and one hangs.
+    leader_faults = max(2, math.ceil(node_kills / NODE_KILLS_PER_LEADER_FAULT))
 
     def run(*command):
         done = subprocess.run([try_cluster, *command], capture_output=True, text=True, timeout=400)
@@ -211,9 +214,11 @@ def main():
         thread.start()
     try:
         time.sleep(5)
-        outcomes.begin("leaders are killed")
-        for round_number in range(leader_kills):
-            print(f"[{round_number + 1}/{leader_kills}]", run("kill-leader").replace("\n", "; "), flush=True)
+        for round_number in range(leader_faults):
+            command, phase = LEADER_FAULTS[round_number % len(LEADER_FAULTS)]
+            outcomes.begin(phase)
+            said = run(command).replace("\n", "; ")
+            print(f"[{round_number + 1}/{leader_faults}] {said}", flush=True)
             time.sleep(3)
         outcomes.begin("nodes are killed")
         for round_number in range(node_kills):
@@ -234,12 +239,12 @@ def main():
             print(f"{kind}: {problem}")
     for reason, count in outcomes.reasons.most_common(12):
         print(f"{count} x {reason}")
-    print(f"leaders killed {leader_kills}, nodes killed {node_kills}")
+    print(f"leaders killed or suspended {leader_faults}, nodes killed {node_kills}")
     print(
         f"acknowledged {len(outcomes.acknowledged)}, lost {len(lost)}, doubled {len(doubled)}, "
         f"users with other notes on another node {len(different)}"
     )
-    for phase in "leaders are killed", "nodes are killed":
+    for phase in PHASES:
         print(
             f"while {phase}: at most {outcomes.longest_gap(phase):.1f} s without writes, "
             f"failed writes {outcomes.failed_writes[phase]}, "
@@ -248,7 +253,8 @@ def main():
             f"stale reads {outcomes.stale_reads[phase]}, slowest read {outcomes.slowest_read[phase]:.1f} s"
         )
     is_broken = lost or doubled or different or not outcomes.acknowledged
-    # A node that is killed ends the reads that it was answering.
+    # A node that is killed ends the reads that it was answering, and reads wait for a leader that
+    # hangs until HAProxy has noticed.
     if is_broken or outcomes.failed_reads["leaders are killed"]:
         sys.exit(1)
 
