@@ -6,7 +6,7 @@ default:
 
 # Try the program on the bundled demo library
 demo:
-    cargo run --release -- demo
+    cargo run -- demo
 
 # Run every check
 test:
