@@ -76,8 +76,7 @@ pub(super) fn build_monitor(observer: &RequestObserver, watched: MonitoredCompon
         .with_readiness_check("archive", move || {
             followed.as_ref().is_none_or(|archive| {
                 let status = archive.status();
-                let was_reached = status.was_reached() || archive.check_heads().is_ok();
-                was_reached && (stale_reads || !status.is_lost())
+                archive.was_reached() && (stale_reads || !status.is_lost())
             })
         })
         .with_readiness_check("accounts", move || catalogue.list_records().is_ok())

@@ -18,6 +18,8 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 #[derive(Debug, Default)]
 pub struct FollowStatus {
     is_lost: AtomicBool,
+    /// A task checks regularly whether the archive is reached.
+    is_watched: AtomicBool,
     last_contact: Mutex<Option<Instant>>,
     last_failure: Mutex<Option<Failure>>,
     puts: AtomicU64,
@@ -72,14 +74,16 @@ impl FollowStatus {
         }
     }
 
-    /// Calls the archive and records whether it answered. While it cannot be reached, one caller
-    /// tries again from time to time, and the others fail at once.
+    /// Calls the archive and records whether it answered. While it cannot be reached, callers fail at
+    /// once: only the task that watches the archive tries again, or one caller from time to time if
+    /// there is none.
     pub(super) fn try_call<T>(
         &self,
         call: impl FnOnce() -> Result<T, ArchiveError>,
     ) -> Result<T, ArchiveError> {
         if let Some(failure) = &mut *lock(&self.last_failure) {
-            if failure.at.elapsed() < RETRY_INTERVAL {
+            let is_recent = failure.at.elapsed() < RETRY_INTERVAL;
+            if is_recent || self.is_watched.load(Ordering::Relaxed) {
                 return Err(failure.error.clone());
             }
             // This caller tries.
@@ -88,6 +92,11 @@ impl FollowStatus {
         let answer = call();
         self.record(&answer);
         answer
+    }
+
+    /// Notes that a task checks regularly whether the archive is reached.
+    pub(super) fn set_watched(&self) {
+        self.is_watched.store(true, Ordering::Relaxed);
     }
 
     /// Records the result of a call.
@@ -149,5 +158,11 @@ mod tests {
         assert_eq!(status.try_call(|| Ok(5)).unwrap(), 5);
         assert!(!status.is_lost() && status.was_reached());
         assert_eq!(status.try_call(|| Ok(6)).unwrap(), 6);
+        status.set_watched();
+        status.record(&Err::<(), _>(ArchiveError::Unreachable("switched off".to_owned())));
+        lock(&status.last_failure).as_mut().unwrap().at = earlier;
+        assert!(status.try_call(|| Ok(7)).is_err(), "only the watching task tries");
+        status.record(&Ok(()));
+        assert_eq!(status.try_call(|| Ok(8)).unwrap(), 8);
     }
 }

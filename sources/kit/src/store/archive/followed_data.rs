@@ -50,6 +50,11 @@ impl FollowedData {
         self.status.try_call(|| call(&*self.archive))
     }
 
+    /// Returns whether the archive was ever reached. Tries it if there was no attempt yet.
+    pub fn was_reached(&self) -> bool {
+        self.status.was_reached() || self.call(|archive| archive.heads(&[server_part()])).is_ok()
+    }
+
     /// Returns the limits of following.
     pub fn options(&self) -> FollowOptions {
         self.options
@@ -61,8 +66,10 @@ impl FollowedData {
     }
 
     /// Reads the heads of all databases in use, in one statement, and at least that of the accounts.
-    /// Stores learn of them with [`Store::follow_checked_head`].
+    /// Stores learn of them with [`Store::follow_checked_head`]. Must be called regularly from the
+    /// first call on, because others rely on it to find out when the archive is reached again.
     pub fn check_heads(&self) -> Result<(), ArchiveError> {
+        self.status.set_watched();
         let groups: Vec<_> = {
             let groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
             // The map holds one reference.
@@ -70,11 +77,12 @@ impl FollowedData {
         };
         let mut parts: Vec<_> = groups.iter().flat_map(|group| group.parts().to_owned()).collect();
         if parts.is_empty() {
-            let part = part_name(Database::Server).to_owned();
-            parts.push(PartName { user: String::new(), part });
+            parts.push(server_part());
         }
         let began_at = Instant::now();
-        let mut heads = self.status.try_call(|| self.archive.heads(&parts))?.into_iter();
+        let heads = self.archive.heads(&parts);
+        self.status.record(&heads);
+        let mut heads = heads?.into_iter();
         for group in groups {
             group.record_check(began_at, heads.by_ref().take(group.parts().len()).collect());
         }
@@ -135,6 +143,11 @@ impl FollowedData {
 /// Returns the name of a database of a user's library.
 pub(super) fn library_part(user: &str, database: Database) -> PartName {
     PartName { user: user.to_owned(), part: part_name(database).to_owned() }
+}
+
+/// Returns the name of the database with the accounts.
+fn server_part() -> PartName {
+    PartName { user: String::new(), part: part_name(Database::Server).to_owned() }
 }
 
 /// Returns the name of a kind of database.
