@@ -161,6 +161,20 @@ def find_titles(client):
     return titles
 
 
+def write_everywhere(nodes, keys, outcomes):
+    """Writes for each user through each node. Returns those for which a node refuses it."""
+    refused = []
+    for node in nodes:
+        for user, key in keys.items():
+            title = f"last note through {node}"
+            try:
+                note = Client(node, key).call("notes.create", title=title, content="note")
+                outcomes.wrote(user, title, note["uri"])
+            except CallFailed as failure:
+                refused.append((node, user, str(failure)))
+    return refused
+
+
 def check_nodes(nodes, keys, outcomes):
     """Compares the notes on every node with the acknowledged ones. Returns lost and doubled ones,
     and the users whose notes are not the same on all nodes."""
@@ -233,8 +247,15 @@ def main():
         for thread in threads:
             thread.join()
 
+    refused = write_everywhere(nodes, keys, outcomes)
     lost, doubled, different = check_nodes(nodes, keys, outcomes)
-    for kind, problems in ("lost", lost), ("doubled", doubled), ("not the same on all nodes", different):
+    found = {
+        "refused after all faults": refused,
+        "lost": lost,
+        "doubled": doubled,
+        "not the same on all nodes": different,
+    }
+    for kind, problems in found.items():
         for problem in problems[:10]:
             print(f"{kind}: {problem}")
     for reason, count in outcomes.reasons.most_common(12):
@@ -252,7 +273,7 @@ def main():
             f"{outcomes.failed_reads[phase] + outcomes.reads[phase]}, "
             f"stale reads {outcomes.stale_reads[phase]}, slowest read {outcomes.slowest_read[phase]:.1f} s"
         )
-    is_broken = lost or doubled or different or not outcomes.acknowledged
+    is_broken = any(found.values()) or not outcomes.acknowledged
     # A node that is killed ends the reads that it was answering, and reads wait for a leader that
     # hangs until HAProxy has noticed.
     if is_broken or outcomes.failed_reads["leaders are killed"]:
