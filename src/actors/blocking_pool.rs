@@ -31,6 +31,8 @@ pub(crate) enum PoolError {
 #[derive(Debug)]
 pub(crate) struct BlockingPool {
     permits: Arc<Semaphore>,
+    /// The job that may wait for an archive.
+    archive_permit: Arc<Semaphore>,
     load: Arc<PoolLoad>,
 }
 
@@ -70,7 +72,11 @@ impl Drop for JobSlot {
 impl Default for BlockingPool {
     fn default() -> Self {
         let load = PoolLoad { jobs: AtomicUsize::new(0), busy_since: Mutex::new(Instant::now()) };
-        Self { permits: Arc::new(Semaphore::new(MAX_RUNNING)), load: Arc::new(load) }
+        Self {
+            permits: Arc::new(Semaphore::new(MAX_RUNNING)),
+            archive_permit: Arc::new(Semaphore::new(1)),
+            load: Arc::new(load),
+        }
     }
 }
 
@@ -95,18 +101,47 @@ impl BlockingPool {
         T: Send + 'static,
         W: FnOnce() -> T + Send + 'static,
     {
+        self.spawn_after(None, work)
+    }
+
+    /// Runs `work`, which may wait for an archive. Such jobs run one after the other, so that the
+    /// other thread remains for reads.
+    pub(crate) fn spawn_archive_write<T, W>(
+        &self,
+        work: W,
+    ) -> impl Future<Output = Result<T, PoolError>> + 'static + use<T, W>
+    where
+        T: Send + 'static,
+        W: FnOnce() -> T + Send + 'static,
+    {
+        self.spawn_after(Some(Arc::clone(&self.archive_permit)), work)
+    }
+
+    fn spawn_after<T, W>(
+        &self,
+        first: Option<Arc<Semaphore>>,
+        work: W,
+    ) -> impl Future<Output = Result<T, PoolError>> + 'static + use<T, W>
+    where
+        T: Send + 'static,
+        W: FnOnce() -> T + Send + 'static,
+    {
         let permits = Arc::clone(&self.permits);
         let (slot, ahead) = self.load.add_job();
         async move {
             if ahead >= MAX_QUEUE {
                 return Err(PoolError::QueueFull);
             }
-            // The semaphore is never closed.
+            // The semaphores are never closed.
+            let first = match first {
+                Some(first) => first.acquire_owned().await.ok(),
+                None => None,
+            };
             let permit = permits.acquire_owned().await.map_err(|_| PoolError::QueueFull)?;
             let job = move || {
                 begin_work(slot.0.busy_since());
                 let result = work();
-                drop((permit, slot));
+                drop((permit, first, slot));
                 result
             };
             spawn_blocking(job).await.map_err(|error| {

@@ -398,6 +398,15 @@ pub enum CompletionKind {
     Keyword,
 }
 
+fn undone_error(undone: PoolError, name: SourceName) -> SourceError {
+    match undone {
+        PoolError::Panicked => actor_stopped(name),
+        PoolError::QueueFull => SourceError::Unavailable(format!(
+            "source `{name}` is overloaded: try again in a moment"
+        )),
+    }
+}
+
 fn actor_stopped(name: SourceName) -> SourceError {
     SourceError::Unavailable(format!("source `{name}` is not running"))
 }
@@ -452,15 +461,24 @@ impl SourceActor {
         let (source, store) = (Arc::clone(&self.source), Arc::clone(&self.store));
         let name = source.name();
         let answer = self.blocking_pool.spawn(move || work(&*source, &store));
-        Box::pin(async move {
-            answer.await.unwrap_or_else(|undone| {
-                Err(match undone {
-                    PoolError::Panicked => actor_stopped(name),
-                    PoolError::QueueFull => SourceError::Unavailable(format!(
-                        "source `{name}` is overloaded: try again in a moment"
-                    )),
-                })
-            })
-        })
+        Box::pin(
+            async move { answer.await.unwrap_or_else(|undone| Err(undone_error(undone, name))) },
+        )
+    }
+
+    /// Runs `work`, which writes, on the blocking pool. A panic fails only this call.
+    fn spawn_write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn Source, &Store) -> Result<T, SourceError> + Send + 'static,
+    ) -> ResponseFuture<Result<T, SourceError>> {
+        if !self.store.follows_archive() {
+            return self.spawn_blocking(work);
+        }
+        let (source, store) = (Arc::clone(&self.source), Arc::clone(&self.store));
+        let name = source.name();
+        let answer = self.blocking_pool.spawn_archive_write(move || work(&*source, &store));
+        Box::pin(
+            async move { answer.await.unwrap_or_else(|undone| Err(undone_error(undone, name))) },
+        )
     }
 }

@@ -63,7 +63,9 @@ pub struct ArchiveOptions {
 
 /// An archive in a `PostgreSQL` database.
 pub struct PostgresArchive {
-    pool: Pool<Connector>,
+    reads: Pool<Connector>,
+    /// Connections of writes, which may wait for a standby, so that reads never wait for them.
+    writes: Pool<Connector>,
     thread: ConnectionThread,
     options: ArchiveOptions,
 }
@@ -93,57 +95,64 @@ type PooledConnection = Object<Connector>;
 impl PostgresArchive {
     /// Creates an archive. It connects on first use, and then creates its tables.
     pub fn new(server: &ServerTarget, options: ArchiveOptions) -> Result<Self, SetupError> {
-        let connector = Connector::new(
-            server,
-            options.schema.clone(),
-            FollowingFolder::new(options.folder.clone()),
-            options.connect_timeout,
-        )
-        .map_err(SetupError::Tls)?;
-        let pool = Pool::builder(connector)
-            .max_size(options.connections)
-            .runtime(Runtime::Tokio1)
-            .build()
-            .map_err(|error| SetupError::Pool(error.to_string()))?;
-        Ok(Self { pool, thread: ConnectionThread::start()?, options })
+        let open_pool = || {
+            let connector = Connector::new(
+                server,
+                options.schema.clone(),
+                FollowingFolder::new(options.folder.clone()),
+                options.connect_timeout,
+            );
+            Pool::builder(connector.map_err(SetupError::Tls)?)
+                .max_size(options.connections)
+                .runtime(Runtime::Tokio1)
+                .build()
+                .map_err(|error| SetupError::Pool(error.to_string()))
+        };
+        let (reads, writes) = (open_pool()?, open_pool()?);
+        Ok(Self { reads, writes, thread: ConnectionThread::start()?, options })
     }
 
-    async fn connect(&self, wait: Duration) -> Result<PooledConnection, Failure> {
+    /// Returns a connection that is closed afterwards unless it is marked as clean.
+    async fn connect(&self, pool: &Pool<Connector>) -> Result<PooledConnection, Failure> {
         let timeouts = Timeouts {
-            wait: Some(wait),
+            wait: Some(READ_TIMEOUT),
             create: Some(self.options.connect_timeout),
             recycle: None,
         };
-        self.pool.timeout_get(&timeouts).await.map_err(|error| match error {
+        let connected = pool.timeout_get(&timeouts).await;
+        let connection = connected.map_err(|error| match error {
             PoolError::Backend(failure) => failure,
             PoolError::Timeout(_) => Failure::Unreachable("no connection in time".to_owned()),
             PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
                 let reason = "the connections are closed".to_owned();
                 Failure::Final(ArchiveError::Refused(reason))
             }
-        })
+        })?;
+        connection.set_clean(false);
+        Ok(connection)
     }
 
     /// Runs a statement that may be repeated. Connections that are found dead are replaced.
     fn run<T>(
         &self,
+        pool: &Pool<Connector>,
         work: &impl AsyncFn(&ArchiveConnection) -> Result<T, Failure>,
     ) -> Result<T, ArchiveError> {
         let attempts = async {
             let mut failure = Failure::Unreachable("no connection".to_owned());
             // All idle connections may be dead; the attempt after them gets a new one.
             for _ in 0..=self.options.connections {
-                let connection = match self.connect(READ_TIMEOUT).await {
+                let connection = match self.connect(pool).await {
                     Ok(connection) => connection,
                     Err(failure) => return Err(failure.into_read_error()),
                 };
                 match work(&connection).await {
-                    Ok(answer) => return Ok(answer),
-                    Err(Failure::Final(error)) => return Err(error),
-                    Err(other) => {
-                        drop(Object::take(connection));
-                        failure = other;
+                    Ok(answer) => {
+                        connection.set_clean(true);
+                        return Ok(answer);
                     }
+                    Err(Failure::Final(error)) => return Err(error),
+                    Err(other) => failure = other,
                 }
             }
             Err(failure.into_read_error())
@@ -162,7 +171,8 @@ impl PostgresArchive {
         parameters: &[&(dyn ToSql + Sync)],
         read: impl Fn(&Row) -> Result<T, tokio_postgres::Error>,
     ) -> Result<Vec<T>, ArchiveError> {
-        let rows = self.run(&async |connection| connection.query(statement, parameters).await)?;
+        let rows = self
+            .run(&self.reads, &async |connection| connection.query(statement, parameters).await)?;
         rows.iter().map(|row| read(row).map_err(|error| damaged(&error))).collect()
     }
 
@@ -172,7 +182,7 @@ impl PostgresArchive {
         statement: ArchiveStatement,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<u64, ArchiveError> {
-        self.run(&async |connection| connection.execute(statement, parameters).await)
+        self.run(&self.writes, &async |connection| connection.execute(statement, parameters).await)
     }
 
     /// Proposes a write until its outcome is known.
@@ -182,11 +192,9 @@ impl PostgresArchive {
         let mut is_sent = false;
         loop {
             let attempt = async {
-                let connection = self.connect(READ_TIMEOUT).await?;
+                let connection = self.connect(&self.writes).await?;
                 let stored = write.put(&connection).await;
-                if stored.is_err() {
-                    drop(Object::take(connection));
-                }
+                connection.set_clean(stored.is_ok());
                 stored
             };
             let reason = match timeout_at(deadline, attempt).await {
@@ -220,16 +228,20 @@ impl PostgresArchive {
         if seq % FORGET_INTERVAL != 0 || seq <= RECEIPTS {
             return;
         }
-        let (pool, part, last) = (self.pool.clone(), part.clone(), seq - RECEIPTS);
+        let (pool, part, last) = (self.writes.clone(), part.clone(), seq - RECEIPTS);
         self.thread.spawn(async move {
             let Ok(connection) = pool.get().await else { return };
+            connection.set_clean(false);
             let parameters: [&(dyn ToSql + Sync); 3] = [&part.user, &part.part, &last];
             let forgotten = async {
                 connection.execute(ArchiveStatement::ForgetReceipts, &parameters).await?;
                 connection.execute(ArchiveStatement::ForgetDeleted, &parameters).await
             };
-            if let Err(failure) = forgotten.await {
-                tracing::debug!(?failure, "old receipts of the archive were not removed");
+            match forgotten.await {
+                Ok(_) => connection.set_clean(true),
+                Err(failure) => {
+                    tracing::debug!(?failure, "old receipts of the archive were not removed");
+                }
             }
         });
     }
@@ -238,7 +250,7 @@ impl PostgresArchive {
 impl Archive for PostgresArchive {
     fn schema_version(&self) -> Result<Option<u32>, ArchiveError> {
         self.thread.block_on(async {
-            match timeout(READ_TIMEOUT, self.pool.manager().read_schema_version()).await {
+            match timeout(READ_TIMEOUT, self.reads.manager().read_schema_version()).await {
                 Ok(found) => found.map_err(Failure::into_read_error),
                 Err(_) => Err(ArchiveError::Unreachable("no answer in time".to_owned())),
             }
@@ -249,7 +261,7 @@ impl Archive for PostgresArchive {
         if parts.is_empty() {
             return Ok(Vec::new());
         }
-        self.run(&async |connection| read_heads(connection, parts).await)
+        self.run(&self.reads, &async |connection| read_heads(connection, parts).await)
     }
 
     fn since(
@@ -265,7 +277,7 @@ impl Archive for PostgresArchive {
             // awaited here.
             let mut attempts = 0..=self.options.connections;
             let (connection, mut rows, first) = loop {
-                let connection = self.connect(READ_TIMEOUT).await;
+                let connection = self.connect(&self.reads).await;
                 let connection = connection.map_err(Failure::into_read_error)?;
                 let opened = timeout(ROW_TIMEOUT, async {
                     let rows = connection.stream(ArchiveStatement::Since, &parameters).await?;
@@ -282,7 +294,7 @@ impl Archive for PostgresArchive {
                     Ok(Err(failure)) => failure,
                     Err(_) => Failure::Lost("no answer in time".to_owned()),
                 };
-                drop(Object::take(connection));
+                drop(connection);
                 if attempts.next().is_none() || matches!(failure, Failure::Final(_)) {
                     return Err(failure.into_read_error());
                 }
@@ -303,8 +315,7 @@ impl Archive for PostgresArchive {
             while let Some(row) = next {
                 let entry = read_entry(&row).map_err(|error| damaged(&error))?;
                 if entry.is_some_and(|entry| each(entry).is_break()) {
-                    drop(Object::take(connection));
-                    break;
+                    return Ok(Followed::To(head));
                 }
                 next = match timeout(ROW_TIMEOUT, rows.try_next()).await {
                     Ok(Ok(row)) => row,
@@ -312,11 +323,11 @@ impl Archive for PostgresArchive {
                         return Err(Failure::from_statement(&error).into_read_error());
                     }
                     Err(_) => {
-                        drop(Object::take(connection));
                         return Err(ArchiveError::Unreachable("no row in time".to_owned()));
                     }
                 };
             }
+            connection.set_clean(true);
             Ok(Followed::To(head))
         })
     }
@@ -350,7 +361,7 @@ impl Archive for PostgresArchive {
 
     fn remove_part(&self, part: &PartName) -> Result<(), ArchiveError> {
         let PartName { user, part } = part;
-        self.run(&async |connection| {
+        self.run(&self.writes, &async |connection| {
             connection.batch("BEGIN").await?;
             let statements = [
                 ArchiveStatement::RemovePart,

@@ -43,6 +43,8 @@ pub(crate) struct Connector {
 
 /// A connection with its statements.
 pub(crate) struct ArchiveConnection {
+    /// No statement runs, and no transaction is open.
+    is_clean: AtomicBool,
     client: Client,
     statements: PreparedStatements,
 }
@@ -162,7 +164,8 @@ impl Manager for Connector {
     async fn create(&self) -> Result<ArchiveConnection, Failure> {
         let mut client = self.connect().await?;
         Box::pin(self.migrate(&mut client)).await?;
-        Ok(ArchiveConnection { client, statements: PreparedStatements::default() })
+        let statements = PreparedStatements::default();
+        Ok(ArchiveConnection { is_clean: AtomicBool::new(true), client, statements })
     }
 
     async fn recycle(
@@ -170,14 +173,20 @@ impl Manager for Connector {
         connection: &mut ArchiveConnection,
         _: &Metrics,
     ) -> RecycleResult<Failure> {
-        if connection.client.is_closed() {
-            return Err(RecycleError::message("the connection is closed"));
+        if connection.client.is_closed() || !connection.is_clean.load(Ordering::Relaxed) {
+            return Err(RecycleError::message("the connection is closed or in use"));
         }
         Ok(())
     }
 }
 
 impl ArchiveConnection {
+    /// Notes whether a statement may run or a transaction be open. The pool closes a connection that
+    /// is given back in this state, as by a caller that stops waiting.
+    pub(crate) fn set_clean(&self, is_clean: bool) {
+        self.is_clean.store(is_clean, Ordering::Relaxed);
+    }
+
     /// Runs a statement and returns its rows.
     pub(crate) async fn query(
         &self,

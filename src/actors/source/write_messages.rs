@@ -28,7 +28,7 @@ impl Handler<SaveDrafts> for SourceActor {
         SaveDrafts { drafts, conflict_copies, commit }: SaveDrafts,
         _: &mut Self::Context,
     ) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
+        self.spawn_write(move |source, store| {
             if commit {
                 Ok(save_drafts(source, store, &drafts, conflict_copies))
             } else {
@@ -54,7 +54,7 @@ impl Handler<AddVersions> for SourceActor {
         AddVersions { item, versions }: AddVersions,
         _: &mut Self::Context,
     ) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
+        self.spawn_write(move |source, store| {
             store.write(Durability::Bulk, |writer| {
                 journal::import_versions(source, writer, &item, &versions).map(drop)
             })
@@ -101,7 +101,7 @@ impl Handler<RemoveOrigin> for SourceActor {
         RemoveOrigin { origin, parts }: RemoveOrigin,
         _: &mut Self::Context,
     ) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
+        self.spawn_write(move |source, store| {
             let origins = store.list_origins(source.name(), &origin)?;
             store.write(Durability::Bulk, |writer| {
                 let meant = origins.keys().filter(|it| parts.selects(&origin, it));
@@ -133,7 +133,7 @@ impl Handler<RemoveChangedOrigin> for SourceActor {
         RemoveChangedOrigin(origin): RemoveChangedOrigin,
         _: &mut Self::Context,
     ) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
+        self.spawn_write(move |source, store| {
             store.write(Durability::Full, |writer| {
                 journal::remove_changed_origin(source, writer, &origin, &import_author())
             })
@@ -157,7 +157,7 @@ impl Handler<RenameOrigin> for SourceActor {
         RenameOrigin { from, to }: RenameOrigin,
         _: &mut Self::Context,
     ) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
+        self.spawn_write(move |source, store| {
             store.write(Durability::Bulk, |writer| {
                 rename_origin(writer, source.name(), &from, &to)?;
                 update_renamed(source, writer, &to)
@@ -229,7 +229,7 @@ impl Handler<UndoChanges> for SourceActor {
     type Result = ResponseFuture<Result<Vec<UndoneItem>, SourceError>>;
 
     fn handle(&mut self, message: UndoChanges, _: &mut Self::Context) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
+        self.spawn_write(move |source, store| {
             let UndoChanges { since, client, author, commit } = message;
             let undo = |writer: &Writer<'_>| {
                 journal::undo_changes(source, writer, since, client.as_deref(), &author)
@@ -261,7 +261,7 @@ impl Handler<ApplyChange> for SourceActor {
         ApplyChange { change, author, deadline }: ApplyChange,
         _: &mut Self::Context,
     ) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
+        self.spawn_write(move |source, store| {
             store.write(Durability::Full, |writer| {
                 // The request may have waited for other writers. An abandoned change is not
                 // started, so that a retry does not apply it twice.

@@ -23,7 +23,7 @@ pub struct Archive {
     pub location: Option<DatabaseLocation>,
     /// Schema of the tables in the database.
     pub schema: SchemaName,
-    /// Maximum number of connections.
+    /// Maximum number of connections for reads, and as many for writes.
     pub pool: NonZeroUsize,
     /// Time after which a write whose outcome is not known fails, in milliseconds.
     pub put_timeout_ms: NonZeroU32,

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use super::{
     Database, Durability, FtsTable, IndexCache, ReadOnlyFile, Reader, StoreError, Writer,
     access::restrict_connection,
-    archive::{FollowedFile, Follower, forget_state},
+    archive::{FollowedFile, Follower, forget_state, mark_new},
     compressed_text::register_chunk_text,
     index_cache::IndexCaches,
     pool_wait::PoolWaits,
@@ -124,6 +124,11 @@ impl Store {
     /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns whether the store follows an archive, so that its writes wait for it.
+    pub fn follows_archive(&self) -> bool {
+        self.follower.is_some()
     }
 
     /// Returns whether there may be rows: the file exists, or follows an archive that may have them. A
@@ -381,6 +386,10 @@ impl Store {
         let done = read_schema_version(&transaction).map_err(failed)?;
         for migration in migrations.iter().skip(done) {
             transaction.execute_batch(migration).map_err(failed)?;
+        }
+        if done == 0 && self.follower.is_some() {
+            // In this transaction, so that a crash leaves no file that seems to have rows of its own.
+            mark_new(&transaction).map_err(failed)?;
         }
         transaction
             .pragma_update(None, "application_id", Database::APPLICATION_ID)

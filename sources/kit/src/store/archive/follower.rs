@@ -332,6 +332,11 @@ pub(super) fn write_state(connection: &Connection, head: Head) -> rusqlite::Resu
     Ok(())
 }
 
+/// Marks a new file as one that follows an archive, and has no rows of it yet.
+pub(in crate::store) fn mark_new(connection: &Connection) -> rusqlite::Result<()> {
+    write_state(connection, Head::default())
+}
+
 /// Marks a file as one that follows no archive: it is changed without one.
 pub(in crate::store) fn forget_state(connection: &Connection) -> rusqlite::Result<()> {
     connection.prepare_cached(include_str!("../sql/forget_archive_state.sql"))?.execute([])?;

@@ -20,7 +20,7 @@ pub use follow_status::{FollowCounts, FollowStatus};
 pub use followed_data::FollowedData;
 pub(super) use followed_tables::FollowedTables;
 pub use follower::{FollowOptions, Follower};
-pub(super) use follower::{FollowedFile, Proposal, forget_state};
+pub(super) use follower::{FollowedFile, Proposal, forget_state, mark_new};
 pub use interface::{
     Archive, ArchiveError, Entry, Followed, Head, PartName, Put, SharedValue, WriteId,
 };
