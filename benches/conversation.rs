@@ -22,7 +22,7 @@ use rusqlite::{Connection, OpenFlags, params};
 use serde_json::{Value, json};
 use vademecum_benches::{
     HttpClient, Passage, ServerProcess, TextSource, create_users, find_source, measure_thread_cpu,
-    median_and_p99, run_bench_or_program,
+    median_and_p99, run_bench_or_program, tool_call,
 };
 use vademecum_kit::{
     model::{ChatDraft, Draft, DraftBody, MessageDraft, SourceName, Timestamp},
@@ -162,10 +162,10 @@ fn save_conversations(library: &Path, passages: &[Passage], length: usize) -> Re
 fn search_cost(server: &ServerProcess, user: &str, call: &str) -> Result<Duration> {
     let mut client = HttpClient::connect(server.address(), user)?;
     let process = server.process();
-    send(&mut client, call)?;
+    client.call(call)?;
     let before = process.cpu_time()?;
     for _ in 0..CALLS {
-        send(&mut client, call)?;
+        client.call(call)?;
     }
     Ok(process.cpu_time()?.saturating_sub(before) / u32::try_from(CALLS)?)
 }
@@ -176,7 +176,7 @@ fn count_late_sources(server: &ServerProcess, user: &str, call: &str) -> Result<
         let mut client = HttpClient::connect(server.address(), user)?;
         let mut late = 0;
         for _ in 0..CALLS_PER_CALLER {
-            let answer: Value = serde_json::from_str(&send(&mut client, call)?)?;
+            let answer: Value = serde_json::from_str(&client.call(call)?)?;
             let places = ["/result/_meta", "/result/structuredContent/_meta"];
             let notes = places.iter().find_map(|place| answer.pointer(place));
             let failed = notes.and_then(|notes| notes["failed_sources"].as_array());
@@ -247,16 +247,4 @@ fn timestamp(place: usize) -> Option<Timestamp> {
 
 fn to_f64(count: usize) -> Result<f64> {
     Ok(f64::from(u32::try_from(count)?))
-}
-
-fn tool_call(tool: &str, arguments: &Value) -> String {
-    let params = json!({ "name": tool, "arguments": arguments });
-    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
-}
-
-fn send(client: &mut HttpClient, call: &str) -> Result<String> {
-    let (status, answer) = client.send_request(call)?;
-    ensure!(status == 200, "status {status}: {answer}");
-    ensure!(answer.contains(r#""isError":false"#), "{answer}");
-    Ok(answer)
 }

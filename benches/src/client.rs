@@ -3,13 +3,24 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
 
 /// Maximum time to wait for a response.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Returns a request of the protocol.
+pub fn rpc_message(method: &str, params: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
+}
+
+/// Returns a call of a tool.
+pub fn tool_call(tool: &str, arguments: &Value) -> String {
+    rpc_message("tools/call", &json!({ "name": tool, "arguments": arguments }))
+}
 
 /// A connection of either kind.
 #[derive(Debug)]
@@ -74,6 +85,29 @@ impl HttpClient {
         let mut answer = vec![0; length];
         self.stream.read_exact(&mut answer)?;
         Ok((status, String::from_utf8(answer)?))
+    }
+
+    /// Posts a message and returns the body. Fails if the response is an error.
+    pub fn call(&mut self, message: &str) -> Result<String> {
+        Ok(self.timed_call(message)?.0)
+    }
+
+    /// Posts a message and returns the body, and the time until it arrived. Fails if the response is
+    /// an error.
+    pub fn timed_call(&mut self, message: &str) -> Result<(String, Duration)> {
+        let began = Instant::now();
+        let (status, answer) = self.send_request(message)?;
+        let took = began.elapsed();
+        ensure!(status == 200, "status {status}: {answer}");
+        let reply: Value = serde_json::from_str(&answer)?;
+        let result = reply.get("result").with_context(|| answer.clone())?;
+        ensure!(result["isError"] != true, "{answer}");
+        Ok((answer, took))
+    }
+
+    /// Returns the header of the session that a response opened, with its line end.
+    pub fn session_header(&self) -> Option<&str> {
+        self.session.as_deref()
     }
 
     fn read_line(&mut self) -> Result<String> {

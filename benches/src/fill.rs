@@ -15,7 +15,7 @@ use vademecum_kit::{
         PromptDraft, SourceName, Timestamp,
     },
     source::{Source, SourceError},
-    store::{Durability, Store},
+    store::{Database, Durability, Store},
 };
 
 use super::{Options, Passage, PassageSample, Passages, TantivyWriter, TextSource};
@@ -96,6 +96,14 @@ impl LibrarySizes {
         Self { notes, media: large, messages: large, characters: small, prompts: small }
     }
 
+    /// Returns the size of the passages with which [`fill_stores`] fills a library, in bytes.
+    pub fn text_bytes(&self, text: &TextSource) -> Result<usize> {
+        let sources = registry::sources();
+        let parts = sources.iter().zip(text.split(sources.len())?);
+        let passages = parts.flat_map(|(source, part)| part.take(self.for_source(source.name())));
+        Ok(passages.map(|passage| passage.title.len() + passage.body.len()).sum())
+    }
+
     fn for_source(&self, source: SourceName) -> usize {
         match source {
             SourceName::Notes => self.notes,
@@ -117,10 +125,21 @@ pub fn fill_library(
     sizes: LibrarySizes,
     sample: &mut PassageSample,
 ) -> Result<usize> {
+    fill_stores(|database| Store::new(database, library), text, sizes, sample)
+}
+
+/// Fills every source in the store that `open` returns for its database. Returns the number of
+/// passages.
+pub fn fill_stores(
+    open: impl Fn(Database) -> Store,
+    text: &TextSource,
+    sizes: LibrarySizes,
+    sample: &mut PassageSample,
+) -> Result<usize> {
     let mut filled = 0;
     let sources = registry::sources();
     for (source, passages) in sources.iter().zip(text.split(sources.len())?) {
-        let store = Store::new(source.database(), library);
+        let store = open(source.database());
         let passages = passages.take(sizes.for_source(source.name())).inspect(|passage| {
             filled += 1;
             sample.add_passage(passage);
@@ -158,6 +177,12 @@ pub fn fill_notes(
         save_in_batches(&store, &*notes, &mut to_drafts(SourceName::Notes, receiver.into_iter()))?;
         beside.join().unwrap_or_else(|_| bail!("filling the tantivy index panicked"))
     })
+}
+
+/// Saves passages as notes.
+pub fn save_notes(store: &Store, passages: impl Iterator<Item = Passage>) -> Result<()> {
+    let notes = find_source(SourceName::Notes)?;
+    save_in_batches(store, &*notes, &mut to_drafts(SourceName::Notes, passages))
 }
 
 /// Returns the source with this name.

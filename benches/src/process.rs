@@ -36,6 +36,22 @@ impl Process {
         Ok(Duration::from_millis(ticks * 1_000 / rustix::param::clock_ticks_per_second()))
     }
 
+    /// Returns the present child processes.
+    pub fn children(self) -> Result<Vec<Self>> {
+        let mut children = Vec::new();
+        for entry in fs::read_dir("/proc")? {
+            let Ok(id) = entry?.file_name().to_string_lossy().parse() else { continue };
+            // A process may have ended since.
+            let Ok(stat) = Self::with_id(id).read_proc_file("stat") else { continue };
+            // The parent is field 4 of the line.
+            let parent = stat.rsplit(')').next().and_then(|fields| fields.split(' ').nth(2));
+            if parent.and_then(|parent| parent.parse().ok()) == self.0 {
+                children.push(Self::with_id(id));
+            }
+        }
+        Ok(children)
+    }
+
     /// Counts the open files and sockets.
     pub fn count_open_files(self) -> Result<usize> {
         Ok(fs::read_dir(self.proc_path("fd"))?.count())

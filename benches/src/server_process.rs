@@ -12,6 +12,7 @@ use anyhow::{Context, Result, ensure};
 use secrecy::ExposeSecret;
 use serde_json::json;
 use vademecum_core::auth::{Accounts, KeyRequest, KeyScope, Rights};
+use vademecum_kit::store::DataFolder;
 
 use super::Process;
 
@@ -90,7 +91,7 @@ impl Drop for ServerProcess {
 }
 
 /// Creates users with these names and returns the authorization header of each.
-pub fn create_users(data: &Path, names: &[String]) -> Result<Vec<String>> {
+pub fn create_users(data: impl Into<DataFolder>, names: &[String]) -> Result<Vec<String>> {
     let accounts = Accounts::new(data);
     let add = |name: &String| {
         let user: vademecum_core::auth::UserId = name.parse()?;
