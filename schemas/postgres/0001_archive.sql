@@ -29,7 +29,7 @@ CREATE TABLE entry (
     long_key bytea,
     -- Number of the last write to the row.
     seq bigint NOT NULL,
-    -- Encoded columns; NULL if the row was deleted.
+    -- Encoded columns, compressed if they are long; NULL if the row was deleted.
     content bytea,
     PRIMARY KEY (user_id, part, table_name, key)
 );

@@ -28,6 +28,7 @@ use crate::{
     heads::{check_primary, damaged, read_head, read_heads},
     identity::FollowingFolder,
     proposed_write::ProposedWrite,
+    row_compression::RowDecompressor,
     statements::ArchiveStatement,
 };
 
@@ -311,9 +312,9 @@ impl Archive for PostgresArchive {
             }
             let number = first.try_get("head_seq").map_err(|error| damaged(&error))?;
             let head = read_head(&first, number).map_err(|error| damaged(&error))?;
-            let mut next = Some(first);
+            let (mut next, mut decompressor) = (Some(first), RowDecompressor::default());
             while let Some(row) = next {
-                let entry = read_entry(&row).map_err(|error| damaged(&error))?;
+                let entry = read_entry(&row, &mut decompressor).map_err(|error| damaged(&error))?;
                 if entry.is_some_and(|entry| each(entry).is_break()) {
                     return Ok(Followed::To(head));
                 }

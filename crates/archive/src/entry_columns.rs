@@ -1,10 +1,12 @@
 //! Entries as arrays of columns, one element a row.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap, io};
 
 use sha2::{Digest, Sha256};
 use tokio_postgres::{Error, Row};
 use vademecum_kit::store::archive::Entry;
+
+use crate::row_compression::{RowCompressor, RowDecompressor};
 
 /// Maximum size of a primary key that is stored as it is. `PostgreSQL` refuses keys of an index that
 /// are longer than 2,704 bytes.
@@ -18,7 +20,7 @@ pub(crate) struct EntryColumns<'a> {
     pub(crate) tables: Vec<&'a str>,
     pub(crate) keys: Vec<Vec<u8>>,
     pub(crate) long_keys: Vec<Option<&'a [u8]>>,
-    pub(crate) contents: Vec<Option<&'a [u8]>>,
+    pub(crate) contents: Vec<Option<Cow<'a, [u8]>>>,
     bytes: usize,
 }
 
@@ -30,6 +32,7 @@ impl<'a> EntryColumns<'a> {
         for (index, entry) in entries.iter().enumerate() {
             last.insert((entry.table.as_str(), entry.key.as_slice()), index);
         }
+        let mut compressor = RowCompressor::new();
         let mut groups = vec![Self::default()];
         for (index, entry) in entries.iter().enumerate() {
             if last.get(&(entry.table.as_str(), entry.key.as_slice())) != Some(&index) {
@@ -39,13 +42,13 @@ impl<'a> EntryColumns<'a> {
                 groups.push(Self::default());
             }
             if let Some(group) = groups.last_mut() {
-                group.push(entry);
+                group.push(entry, &mut compressor);
             }
         }
         groups
     }
 
-    fn push(&mut self, entry: &'a Entry) {
+    fn push(&mut self, entry: &'a Entry, compressor: &mut RowCompressor) {
         self.bytes += entry.size_bytes();
         self.tables.push(&entry.table);
         let is_long = entry.key.len() > MAX_KEY_BYTES;
@@ -57,19 +60,33 @@ impl<'a> EntryColumns<'a> {
             entry.key.clone()
         });
         self.long_keys.push(is_long.then_some(&entry.key));
-        self.contents.push(entry.row.as_deref());
+        self.contents.push(entry.row.as_deref().map(|row| compressor.compress(row)));
     }
 }
 
+/// Error of a row that this program did not store.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadError {
+    #[error(transparent)]
+    Column(#[from] Error),
+    #[error(transparent)]
+    Content(#[from] io::Error),
+}
+
 /// Returns the entry of a row; `None` if the row has none.
-pub(crate) fn read_entry(row: &Row) -> Result<Option<Entry>, Error> {
+pub(crate) fn read_entry(
+    row: &Row,
+    decompressor: &mut RowDecompressor,
+) -> Result<Option<Entry>, ReadError> {
     let Some(table) = row.try_get("table_name")? else { return Ok(None) };
     let long_key: Option<Vec<u8>> = row.try_get("long_key")?;
     let key = match long_key {
         Some(key) => key,
         None => row.try_get("key")?,
     };
-    Ok(Some(Entry { table, key, row: row.try_get("content")? }))
+    let content: Option<Vec<u8>> = row.try_get("content")?;
+    let row = content.map(|content| decompressor.decompress(content)).transpose()?;
+    Ok(Some(Entry { table, key, row }))
 }
 
 #[cfg(test)]
@@ -85,7 +102,7 @@ mod tests {
         let entries = [entry(b"1", Some(b"a")), entry(b"2", None), entry(b"1", Some(b"b"))];
         let groups = EntryColumns::in_groups(&entries, 1_000);
         assert_eq!(groups.len(), 1);
-        assert_eq!(groups[0].contents, [None, Some(&b"b"[..])]);
+        assert_eq!(groups[0].contents, [None, Some(b"b"[..].into())]);
     }
 
     #[test]

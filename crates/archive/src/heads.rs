@@ -1,5 +1,7 @@
 //! Reading heads from rows.
 
+use std::fmt;
+
 use tokio_postgres::Row;
 use uuid::Uuid;
 use vademecum_kit::store::archive::{ArchiveError, Head, PartName, WriteId};
@@ -42,7 +44,7 @@ pub(crate) fn read_head(row: &Row, seq: i64) -> Result<Head, tokio_postgres::Err
 }
 
 /// Returns the error of an answer that has another form.
-pub(crate) fn damaged(error: &tokio_postgres::Error) -> ArchiveError {
+pub(crate) fn damaged(error: &impl fmt::Display) -> ArchiveError {
     ArchiveError::Refused(format!("its answer cannot be read: {error}"))
 }
 

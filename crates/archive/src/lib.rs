@@ -15,6 +15,7 @@ mod failure;
 mod heads;
 mod identity;
 mod proposed_write;
+mod row_compression;
 mod statements;
 
 pub use archive::{ArchiveOptions, PostgresArchive, SetupError};
