@@ -305,9 +305,8 @@ fn measure_sessions() -> Result<()> {
             ..config::Sessions::default()
         };
         let registry = UserRegistry::new(LibraryConfig {
-            archive: None,
+            data: folder.path().into(),
             tldw: None,
-            users: folder.path().to_owned(),
             embeddings: None,
             max_open_libraries: config::Storage::default().open_libraries,
             sources: registry::sources(),

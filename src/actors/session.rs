@@ -491,8 +491,7 @@ mod tests {
 
     fn registry_in(folder: &tempfile::TempDir) -> UserRegistry {
         UserRegistry::new(LibraryConfig {
-            users: folder.path().to_owned(),
-            archive: None,
+            data: folder.path().into(),
             tldw: None,
             sources: registry::sources(),
             embeddings: None,

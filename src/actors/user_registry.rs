@@ -17,7 +17,7 @@ use uuid::Uuid;
 use vademecum_kit::{
     model::{ItemAccess, JournalLimits},
     source::Source,
-    store::{DataFolder, Database, archive::FollowedData},
+    store::{DataFolder, Database},
 };
 
 use super::{
@@ -36,10 +36,8 @@ use vademecum_mcp::Scope;
 /// Configuration of libraries and conversations.
 #[derive(Clone, Debug)]
 pub struct LibraryConfig {
-    /// Folder of all users.
-    pub users: PathBuf,
-    /// Archive that keeps the libraries.
-    pub archive: Option<Arc<FollowedData>>,
+    /// Data folder, whose databases may follow an archive.
+    pub data: DataFolder,
     /// tldw directory that libraries are served from instead.
     pub tldw: Option<TldwDirectory>,
     /// Sources of every library.
@@ -56,8 +54,7 @@ pub struct LibraryConfig {
 
 impl LibraryConfig {
     fn data_folder(&self) -> DataFolder {
-        let data = self.users.parent().unwrap_or(&self.users);
-        DataFolder::new(data.to_owned(), self.archive.clone())
+        self.data.clone()
     }
 
     /// Returns the data folder of the libraries. Replicas of tldw libraries follow no archive.
@@ -290,12 +287,12 @@ impl UserRegistry {
     /// `max_bytes`. Copies of open libraries are kept, and without an archive all. Returns the number
     /// of removed copies.
     pub(crate) fn remove_unused_copies(&self, max_bytes: u64) -> io::Result<usize> {
-        if self.config.archive.is_none() {
+        if self.config.data.archive().is_none() {
             return Ok(0);
         }
         let open = self.open_library_list();
         let open = open.iter().map(|library| library.folder().to_owned()).collect();
-        library_copies::remove_unused(&self.config.users, &open, max_bytes)
+        library_copies::remove_unused(&self.config.data.path().join("users"), &open, max_bytes)
     }
 
     /// Returns the idle timeout of conversations.
@@ -355,8 +352,7 @@ mod tests {
     async fn library_restarts_after_actor_panic() {
         let folder = tempfile::tempdir().unwrap();
         let registry = UserRegistry::new(LibraryConfig {
-            users: folder.path().to_owned(),
-            archive: None,
+            data: folder.path().into(),
             tldw: None,
             sources: Vec::new(),
             embeddings: None,
@@ -389,8 +385,7 @@ mod tests {
 
     fn registry(folder: &tempfile::TempDir, most: usize, idle_seconds: u32) -> UserRegistry {
         UserRegistry::new(LibraryConfig {
-            users: folder.path().to_owned(),
-            archive: None,
+            data: folder.path().into(),
             tldw: None,
             sources: Vec::new(),
             embeddings: None,

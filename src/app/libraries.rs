@@ -46,8 +46,7 @@ pub(super) fn open_user_registry(
     embeddings: Option<Arc<Embeddings>>,
 ) -> Result<UserRegistry, TldwError> {
     let registry = UserRegistry::new(LibraryConfig {
-        users: data.path().join("users"),
-        archive: data.archive().cloned(),
+        data: data.clone(),
         tldw: open_tldw(settings, data.path())?,
         sources: registry::sources(),
         embeddings,

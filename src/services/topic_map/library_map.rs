@@ -108,8 +108,7 @@ mod tests {
 
     fn library(folder: &tempfile::TempDir, embeddings: Option<Embeddings>) -> Library {
         let registry = UserRegistry::new(LibraryConfig {
-            users: folder.path().to_owned(),
-            archive: None,
+            data: folder.path().into(),
             tldw: None,
             sources: crate::registry::sources(),
             embeddings: embeddings.map(Arc::new),

@@ -160,24 +160,14 @@ impl Follower {
         let transaction = crate::store::file::begin_immediate(connection)?;
         let mut seen = read_state(&transaction)?.unwrap_or_default();
         let mut keys = FtsKeys::new();
-        let mut followed = if seen.seq > 0 {
-            self.receive(file, &transaction, seen, &mut keys)?
-        } else if self.is_empty_in_archive()? {
-            return Ok((seen, Vec::new()));
-        } else {
-            Followed::Diverged
-        };
+        let mut followed = self.receive(file, &transaction, seen, &mut keys)?;
         if followed == Followed::Diverged {
-            if seen.seq > 0 {
-                self.group.status().count_discarded();
-            }
-            // A new file has the first rows of its migrations, which the archive may have removed.
+            self.group.status().count_discarded();
             file.tables.clear(&transaction)?;
+            // The archive has only rows that were changed since the file was created.
+            self.restore_first_rows(file, &transaction)?;
             (seen, keys) = (Head::default(), FtsKeys::new());
             followed = self.receive(file, &transaction, seen, &mut keys)?;
-            if let Followed::To(Head { seq: 0, .. }) = followed {
-                self.restore_first_rows(file, &transaction)?;
-            }
         }
         let Followed::To(head) = followed else {
             return Err(StoreError::Archive(ArchiveError::Refused(
@@ -202,13 +192,6 @@ impl Follower {
         transaction.commit()?;
         self.group.status().count_followed();
         Ok((head, changes))
-    }
-
-    fn is_empty_in_archive(&self) -> Result<bool, StoreError> {
-        let part = std::slice::from_ref(self.group.part(self.index));
-        let heads = self.group.archive().heads(part);
-        self.group.status().record(&heads);
-        Ok(heads?.first().is_none_or(|head| head.seq == 0))
     }
 
     /// Stores the rows that a new database has.
