@@ -1,14 +1,14 @@
 //! Test support shared by the crates of the workspace; a dev-dependency only.
 #![expect(clippy::expect_used, reason = "test support reports a failure by panicking")]
 
+mod awkward_queries;
 mod following;
 mod fuzz_inputs;
 mod memory_archive;
 mod source_promises;
 
+pub use awkward_queries::AWKWARD_QUERIES;
 pub use following::{FOLLOW_OPTIONS, check_following, follow_archive};
 pub use fuzz_inputs::{Mutator, for_each_mutated_seed, seeds, seeds_folder};
 pub use memory_archive::{Content, MemoryArchive};
-pub use source_promises::{
-    AWKWARD_QUERIES, SourceFixture, check_batched_index_writes, check_source_contract,
-};
+pub use source_promises::{SourceFixture, check_batched_index_writes, check_source_contract};

@@ -14,31 +14,7 @@ use vademecum_kit::{
     store::{Durability, Store, StoreError, Writer, archive::FollowedData},
 };
 
-/// Unusual user input that must never cause an error.
-pub const AWKWARD_QUERIES: [&str; 22] = [
-    "don't",
-    "C++",
-    "foo-bar",
-    "R&D",
-    "http://a.b/c",
-    "std::vec::Vec",
-    "OR",
-    "king AND",
-    "NOT king",
-    "\"unbalanced",
-    "*",
-    "a:b",
-    "東京",
-    "🙂👍",
-    "nul\0byte",
-    "{title} : x",
-    "-minus",
-    "NEAR(a b)",
-    "^start",
-    "'; DROP TABLE notes; --",
-    "( ) [ ]",
-    "%_",
-];
+use super::awkward_queries::check_awkward_queries;
 
 /// A source with its own store in a temporary folder.
 #[derive(Debug)]
@@ -527,12 +503,4 @@ fn check_restriction<S: Source>(bench: &SourceFixture<S>, word: &str) {
 
 fn five_minutes() -> Deadline {
     Deadline::after(Duration::from_mins(5))
-}
-
-fn check_awkward_queries<S: Source>(bench: &SourceFixture<S>) {
-    for query in AWKWARD_QUERIES {
-        bench.search(query);
-        bench.suggest_items(query, 10);
-    }
-    bench.search(&"long \"question' AND (".repeat(400));
 }

@@ -1,0 +1,39 @@
+//! Queries of users that are no queries.
+
+use vademecum_kit::source::Source;
+
+use super::SourceFixture;
+
+/// Unusual user input that must never cause an error.
+pub const AWKWARD_QUERIES: [&str; 22] = [
+    "don't",
+    "C++",
+    "foo-bar",
+    "R&D",
+    "http://a.b/c",
+    "std::vec::Vec",
+    "OR",
+    "king AND",
+    "NOT king",
+    "\"unbalanced",
+    "*",
+    "a:b",
+    "東京",
+    "🙂👍",
+    "nul\0byte",
+    "{title} : x",
+    "-minus",
+    "NEAR(a b)",
+    "^start",
+    "'; DROP TABLE notes; --",
+    "( ) [ ]",
+    "%_",
+];
+
+pub(super) fn check_awkward_queries<S: Source>(bench: &SourceFixture<S>) {
+    for query in AWKWARD_QUERIES {
+        bench.search(query);
+        bench.suggest_items(query, 10);
+    }
+    bench.search(&"long \"question' AND (".repeat(400));
+}
