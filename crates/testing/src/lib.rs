@@ -5,6 +5,7 @@ mod awkward_queries;
 mod following;
 mod fuzz_inputs;
 mod memory_archive;
+mod recent_order;
 mod source_promises;
 
 pub use awkward_queries::AWKWARD_QUERIES;

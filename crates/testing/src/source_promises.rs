@@ -14,7 +14,7 @@ use vademecum_kit::{
     store::{Durability, Store, StoreError, Writer, archive::FollowedData},
 };
 
-use super::awkward_queries::check_awkward_queries;
+use super::{awkward_queries::check_awkward_queries, recent_order::check_recent_order};
 
 /// A source with its own store in a temporary folder.
 #[derive(Debug)]
@@ -304,22 +304,6 @@ fn check_ranking<S: Source>(bench: &SourceFixture<S>, word: &str) {
         assert_eq!(some.total, all.total, "the count does not depend on the page");
         assert_eq!(some.ranked, all.ranked[..take], "nor does the order");
     }
-}
-
-fn check_recent_order<S: Source>(bench: &SourceFixture<S>, word: &str) {
-    let recent = bench.rank_with(word, Filters::default(), Order::Recent, 1_000);
-    assert!(recent.ranked.is_sorted_by(|one, next| one.last_modified >= next.last_modified));
-    assert_eq!(recent.total, bench.rank(word, 1).total);
-    let scores = |ranking: Ranking| {
-        let mut pairs: Vec<_> = ranking
-            .ranked
-            .into_iter()
-            .map(|match_| (match_.uri, format!("{:.9}", match_.score)))
-            .collect();
-        pairs.sort();
-        pairs
-    };
-    assert_eq!(scores(recent), scores(bench.rank(word, 1_000)), "the order changes no score");
 }
 
 fn check_hit_order<S: Source>(bench: &SourceFixture<S>, word: &str) {
