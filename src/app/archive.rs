@@ -31,18 +31,8 @@ fn open_archive(
     let Some(server) = archive.resolve_server(&unlock).map_err(ConfigError::from)? else {
         return Ok(None);
     };
-    let password = server.password.map(|secret| secret.read_secret("archive.password", &unlock));
-    let target = ServerTarget {
-        host: server.host,
-        tunnel_address: None,
-        port: server.port,
-        user: server.user,
-        password: password.transpose().map_err(ConfigError::from)?,
-        database: server.database,
-        tls: server.tls,
-        ca_file: server.ca_file,
-        allow_functions: Vec::new(),
-    };
+    let target = ServerTarget::resolve(server, "archive.password", &unlock);
+    let target = target.map_err(ConfigError::from)?;
     let options = ArchiveOptions {
         folder: settings.storage.data_folder()?,
         schema: archive.schema.clone(),

@@ -6,12 +6,11 @@ use std::{
 };
 
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
-use secrecy::ExposeSecret;
-use tokio_postgres::{Client, Config, Row, RowStream, config::SslMode, types::ToSql};
+use tokio_postgres::{Client, Config, Row, RowStream, types::ToSql};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use vademecum_core::config::SchemaName;
 use vademecum_kit::store::archive::ArchiveError;
-use vademecum_sql::{ServerTarget, SqlError, TlsMode, tls_client_config};
+use vademecum_sql::{ServerTarget, SqlError, tls_client_config};
 
 use crate::{
     failure::Failure,
@@ -56,24 +55,12 @@ impl Connector {
         folder: FollowingFolder,
         connect_timeout: Duration,
     ) -> Result<Self, SqlError> {
-        let mut config = Config::new();
+        let mut config = server.postgres_config();
         config
-            .host(&server.host)
-            .port(server.port)
-            .user(&server.user)
-            .dbname(&server.database)
             .application_name("vademecum archive")
             .connect_timeout(connect_timeout)
             .keepalives_idle(PEER_TIMEOUT)
             .tcp_user_timeout(PEER_TIMEOUT);
-        if let Some(password) = &server.password {
-            config.password(password.expose_secret());
-        }
-        config.ssl_mode(match server.tls {
-            TlsMode::Disable => SslMode::Disable,
-            TlsMode::Prefer => SslMode::Prefer,
-            TlsMode::Require | TlsMode::VerifyFull => SslMode::Require,
-        });
         let tls = MakeRustlsConnect::new(tls_client_config(server.tls, server.ca_file.as_deref())?);
         Ok(Self { config, tls, schema, folder, is_migrated: AtomicBool::new(false) })
     }

@@ -388,18 +388,9 @@ impl Profile {
 
     fn with_password(&self, server: DatabaseServer) -> Result<ServerTarget, SqlError> {
         let setting = format!("profiles.{}.password", self.name);
-        let password = server.password.map(|secret| secret.read_secret(&setting, &self.unlock));
-        Ok(ServerTarget {
-            host: server.host,
-            tunnel_address: None,
-            port: server.port,
-            user: server.user,
-            password: password.transpose().map_err(|error| secret_error(&setting, &error))?,
-            database: server.database,
-            tls: server.tls,
-            ca_file: server.ca_file,
-            allow_functions: self.settings.allow_functions.clone(),
-        })
+        let target = ServerTarget::resolve(server, &setting, &self.unlock)
+            .map_err(|error| secret_error(&setting, &error))?;
+        Ok(ServerTarget { allow_functions: self.settings.allow_functions.clone(), ..target })
     }
 
     fn place_error(&self, error: &DatabaseLocationError) -> SqlError {

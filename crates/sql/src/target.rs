@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use secrecy::SecretString;
+use vademecum_core::config::{DatabaseServer, PassphraseSource, SecretError};
 
 use super::TlsMode;
 
@@ -39,4 +40,50 @@ pub struct ServerTarget {
     pub allow_functions: Vec<String>,
     /// File of trusted CA certificates; `None` means those of the system.
     pub ca_file: Option<PathBuf>,
+}
+
+impl ServerTarget {
+    /// Returns the target of a server in the settings, and reads its password. `setting` names the
+    /// password in errors. Functions are allowed by profiles only.
+    pub fn resolve(
+        server: DatabaseServer,
+        setting: &str,
+        unlock: &PassphraseSource,
+    ) -> Result<Self, SecretError> {
+        let password = server.password.map(|secret| secret.read_secret(setting, unlock));
+        Ok(Self {
+            host: server.host,
+            tunnel_address: None,
+            port: server.port,
+            user: server.user,
+            password: password.transpose()?,
+            database: server.database,
+            tls: server.tls,
+            ca_file: server.ca_file,
+            allow_functions: Vec::new(),
+        })
+    }
+
+    /// Returns the settings of the `PostgreSQL` driver.
+    #[cfg(feature = "postgres")]
+    pub fn postgres_config(&self) -> tokio_postgres::Config {
+        use secrecy::ExposeSecret as _;
+        use tokio_postgres::config::SslMode;
+
+        let mut config = tokio_postgres::Config::new();
+        config.host(&self.host).user(&self.user).dbname(&self.database);
+        match self.tunnel_address {
+            Some((address, port)) => config.hostaddr(address).port(port),
+            None => config.port(self.port),
+        };
+        if let Some(password) = &self.password {
+            config.password(password.expose_secret());
+        }
+        config.ssl_mode(match self.tls {
+            TlsMode::Disable => SslMode::Disable,
+            TlsMode::Prefer => SslMode::Prefer,
+            TlsMode::Require | TlsMode::VerifyFull => SslMode::Require,
+        });
+        config
+    }
 }

@@ -66,9 +66,7 @@ pub(super) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T 
 }
 
 async fn hold_postgres(server: &ServerTarget, statements: &str, released: oneshot::Receiver<()>) {
-    let mut config = tokio_postgres::Config::new();
-    config.host(&server.host).port(server.port).user(&server.user).dbname(&server.database);
-    config.password(server.password.as_ref().unwrap().expose_secret());
+    let config = server.postgres_config();
     let (client, connection) = config.connect(tokio_postgres::NoTls).await.unwrap();
     let connection = tokio::spawn(connection);
     client.batch_execute(statements).await.unwrap();

@@ -144,9 +144,7 @@ fn query_value_on(engine: Engine, server: &ServerTarget, statements: &str) -> St
 }
 
 async fn query_postgres(server: &ServerTarget, statements: &str) -> String {
-    let mut config = tokio_postgres::Config::new();
-    config.host(&server.host).port(server.port).user(&server.user).dbname(&server.database);
-    config.password(server.password.as_ref().unwrap().expose_secret());
+    let config = server.postgres_config();
     let (client, connection) = config.connect(tokio_postgres::NoTls).await.unwrap();
     let connection = tokio::spawn(connection);
     let answer = client.simple_query(statements).await;

@@ -8,18 +8,16 @@ use std::{
 };
 
 use deadpool::managed::{Manager, Metrics, RecycleResult};
-use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::{runtime::Handle, task::AbortHandle, time};
 use tokio_postgres::{
-    Client, Config, Error, Row,
-    config::SslMode,
+    Client, Error, Row,
     error::{DbError, ErrorPosition, SqlState},
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{
-    ErrorCode, Parameter, QueryCaps, Rows, ServerTarget, SqlError, TlsMode,
+    ErrorCode, Parameter, QueryCaps, Rows, ServerTarget, SqlError,
     driver::{
         DatabaseRights, HypotheticalIndexes, PoolLoad, WriteResult, error,
         pool::{
@@ -177,26 +175,6 @@ struct Connector {
 }
 
 impl Connector {
-    fn connect_config(&self) -> Config {
-        let server = &self.server;
-        let mut config = Config::new();
-        config.host(&server.host).user(&server.user).dbname(&server.database);
-        config.application_name("vademecum");
-        match server.tunnel_address {
-            Some((address, port)) => config.hostaddr(address).port(port),
-            None => config.port(server.port),
-        };
-        if let Some(password) = &server.password {
-            config.password(password.expose_secret());
-        }
-        config.ssl_mode(match server.tls {
-            TlsMode::Disable => SslMode::Disable,
-            TlsMode::Prefer => SslMode::Prefer,
-            TlsMode::Require | TlsMode::VerifyFull => SslMode::Require,
-        });
-        config
-    }
-
     /// Returns the TLS connector, built on first use.
     fn tls(&self) -> Result<MakeRustlsConnect, SqlError> {
         if let Some(tls) = self.tls.get() {
@@ -213,7 +191,8 @@ impl Manager for Connector {
 
     async fn create(&self) -> Result<PostgresSession, SqlError> {
         let tls = self.tls()?;
-        let connected = self.connect_config().connect(tls.clone()).await;
+        let connected =
+            self.server.postgres_config().application_name("vademecum").connect(tls.clone()).await;
         let (client, connection) = connected.map_err(|fault| connect_error(&fault))?;
         let allowed = Arc::clone(&self.allowed_functions);
         let started = Box::pin(StatementCheck::start(&client, connection, allowed)).await;
