@@ -20,7 +20,8 @@ use super::Process;
 
 /// Folder with the programs of each installed version.
 const PACKAGES: &str = "/usr/lib/postgresql";
-/// User and group `nobody`, because the server refuses to run as root.
+/// Identifier of the user and group `nobody`. The server runs as this user if the bench runs as root,
+/// because it refuses that.
 const NOBODY: u32 = 65_534;
 /// Maximum time until the server accepts connections.
 const START_TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,51 +1,12 @@
 //! End-to-end tests of query parsing: any text is a valid query and never causes an error.
 
 use serde_json::json;
+use vademecum_testing::AWKWARD_QUERIES;
 
 use crate::support::{Library, McpClient, SOURCES};
 
 fn awkward_queries() -> Vec<String> {
-    let mut queries: Vec<String> = [
-        "don't",
-        "C++",
-        "foo-bar",
-        "R&D",
-        "http://a.b/c",
-        "std::vec::Vec",
-        "OR",
-        "AND",
-        "NOT",
-        "king AND",
-        "AND king OR",
-        "NEAR(a, b)",
-        "\"unbalanced",
-        "unbalanced\"",
-        "\"\"",
-        "\"",
-        "*",
-        "kin*",
-        "a:b",
-        "title:king",
-        "{title}: king",
-        "^king",
-        "-",
-        "--king",
-        "(king",
-        ")",
-        "'; DROP TABLE notes; --",
-        "東京",
-        "\u{1f98a}",
-        "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467} king",
-        "\u{0}",
-        "ki\u{0}ng",
-        "\u{feff}king\u{202e}",
-        "e\u{301}",
-        "%_?",
-        "\\",
-        "king\n\tking",
-    ]
-    .map(str::to_owned)
-    .to_vec();
+    let mut queries: Vec<String> = AWKWARD_QUERIES.map(str::to_owned).to_vec();
     queries.push("the king of \"dough ".repeat(8 * 1_024 / 19 + 1));
     queries.push("x".repeat(8 * 1_024));
     queries.push((0..1_200).map(|number| format!("w{number}")).collect::<Vec<_>>().join(" "));

@@ -5,7 +5,7 @@ use vademecum_kit::source::Source;
 use super::SourceFixture;
 
 /// Unusual user input that must never cause an error.
-pub const AWKWARD_QUERIES: [&str; 22] = [
+pub const AWKWARD_QUERIES: [&str; 46] = [
     "don't",
     "C++",
     "foo-bar",
@@ -28,6 +28,30 @@ pub const AWKWARD_QUERIES: [&str; 22] = [
     "'; DROP TABLE notes; --",
     "( ) [ ]",
     "%_",
+    "AND",
+    "NOT",
+    "AND king OR",
+    "NEAR(a, b)",
+    "unbalanced\"",
+    "\"\"",
+    "\"",
+    "kin*",
+    "title:king",
+    "{title}: king",
+    "^king",
+    "-",
+    "--king",
+    "(king",
+    ")",
+    "\u{1f98a}",
+    "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467} king",
+    "\u{0}",
+    "ki\u{0}ng",
+    "\u{feff}king\u{202e}",
+    "e\u{301}",
+    "%_?",
+    "\\",
+    "king\n\tking",
 ];
 
 pub(super) fn check_awkward_queries<S: Source>(bench: &SourceFixture<S>) {

@@ -6,15 +6,14 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
-    time::Duration,
 };
 
 use serde_json::{Value, json};
 
-use super::{AddressClient, Cluster, unique_word, wait_until};
+use super::{AddressClient, Cluster, unique_word};
 use crate::{
     faults::round_count,
-    support::{McpClient, Server},
+    support::{McpClient, Server, wait_until},
     writing::{create_note, read_note, search_uris},
 };
 
@@ -148,7 +147,7 @@ fn write_notes(writing: &Writing) -> Vec<String> {
                 writing.answered.fetch_add(1, Ordering::SeqCst);
                 answered.push(word);
             }
-            Some(_) | None => thread::sleep(Duration::from_millis(10)),
+            Some(_) | None => thread::yield_now(),
         }
     }
     answered
@@ -210,8 +209,9 @@ fn lost_connections_lose_no_answered_write() {
         let writers: Vec<_> = (0..3).map(|_| scope.spawn(|| write_notes(&writing))).collect();
         for _ in 0..round_count() * 2 {
             writing.wait_for_progress();
+            let refused = cluster.proxy.refused();
             cluster.proxy.set_closed(true);
-            thread::sleep(Duration::from_millis(40));
+            wait_until("a server tries to connect", || cluster.proxy.refused() > refused);
             cluster.proxy.set_closed(false);
         }
         writing.is_over.store(true, Ordering::SeqCst);

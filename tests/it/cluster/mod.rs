@@ -4,10 +4,7 @@ mod faults;
 mod proxy;
 mod sharing;
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
@@ -93,15 +90,6 @@ impl AddressClient<'_> {
             .header("content-type", "application/json");
         let answer = request.send(message.to_string()).ok()?.body_mut().read_to_string().ok()?;
         Some(serde_json::from_str::<Value>(&answer).ok()?["result"].take())
-    }
-}
-
-/// Waits until a condition holds.
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
-        thread::sleep(Duration::from_millis(20));
     }
 }
 

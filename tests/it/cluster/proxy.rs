@@ -1,4 +1,4 @@
-//! A proxy between the servers and their archive, which loses what it is told to lose.
+//! A proxy between the servers and their archive. It drops connections and answers on request.
 
 use std::{
     io::{Read as _, Write as _},
@@ -21,6 +21,8 @@ struct State {
     is_closed: AtomicBool,
     /// Number of writes whose answers are to be lost.
     swallow: AtomicUsize,
+    /// Number of connections that were refused.
+    refused: AtomicUsize,
     connections: Mutex<Vec<TcpStream>>,
 }
 
@@ -34,6 +36,7 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 if shared.is_closed.load(Ordering::SeqCst) {
+                    shared.refused.fetch_add(1, Ordering::SeqCst);
                     continue;
                 }
                 let server = SocketAddr::from(([127, 0, 0, 1], target));
@@ -59,6 +62,11 @@ impl Proxy {
                 connection.shutdown(Shutdown::Both).ok();
             }
         }
+    }
+
+    /// Returns the number of connections that were refused so far.
+    pub(super) fn refused(&self) -> usize {
+        self.state.refused.load(Ordering::SeqCst)
     }
 
     /// Has the next writes reach the server, and their answers be lost with the connections.

@@ -4,9 +4,9 @@ use std::{collections::BTreeSet, thread};
 
 use serde_json::{Value, json};
 
-use super::{AddressClient, Cluster, unique_word, wait_until};
+use super::{AddressClient, Cluster, unique_word};
 use crate::{
-    support::{McpClient, SeededRng, Server},
+    support::{McpClient, SeededRng, Server, wait_until},
     writing::{create_note, read_note, search_uris},
 };
 

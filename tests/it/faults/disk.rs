@@ -8,9 +8,9 @@ use std::{
 
 use serde_json::json;
 
-use super::{assert_healthy, wait_until};
+use super::assert_healthy;
 use crate::{
-    support::{Library, McpClient, Server, terminate, vademecum_command},
+    support::{Library, McpClient, Server, terminate, vademecum_command, wait_until},
     writing::{WRITE_ENABLED, create_note, search_uris},
 };
 

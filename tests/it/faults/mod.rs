@@ -48,21 +48,15 @@ pub(crate) fn rng() -> SeededRng {
     SeededRng(seed)
 }
 
-/// Waits until a condition holds. Panics after two minutes.
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_mins(2), "timed out waiting for {what}");
-        thread::yield_now();
-    }
-}
-
 /// Kills a process as soon as the folder contains this number of bytes, unless the process has
 /// ended by then. The process has no chance to clean up.
 fn kill_at_size(process: &mut Child, folder: &Path, bytes: usize) {
-    wait_until("the folder to reach the requested size", || {
-        process.try_wait().unwrap().is_some() || folder_size(folder) >= bytes
-    });
+    let begun = Instant::now();
+    // Without a pause, which would be longer than many writes.
+    while process.try_wait().unwrap().is_none() && folder_size(folder) < bytes {
+        assert!(begun.elapsed() < Duration::from_mins(2), "the folder stays smaller");
+        thread::yield_now();
+    }
     process.kill().unwrap();
     process.wait().unwrap();
 }

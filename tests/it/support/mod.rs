@@ -63,7 +63,13 @@ pub(crate) use token::{Algorithm, KeyServer, TokenIssuer, key_set_path, unix_now
 pub(crate) use web_site::{WebReply, WebSite};
 pub(crate) use websocket_client::{ReceivedFrame, WebSocketClient};
 
-use std::{fmt::Write as _, path::Path, process::Command, time::Duration};
+use std::{
+    fmt::Write as _,
+    path::Path,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
 
 use sha2::{Digest as _, Sha256};
 use vademecum_core::config::Settings;
@@ -71,6 +77,18 @@ use vademecum_kit::store::DataFolder;
 
 /// Maximum time that a test waits for a reply before it fails.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Interval between the checks of a condition that another process fulfils.
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Waits until a condition holds that another process fulfils. Panics after two minutes.
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_mins(2), "timed out waiting for {what}");
+        thread::sleep(CHECK_INTERVAL);
+    }
+}
 
 /// Environment variable with a database in which each data folder follows an archive.
 const ARCHIVE_VARIABLE: &str = "VADEMECUM_IT_ARCHIVE";

@@ -5,9 +5,9 @@ use std::fs;
 use serde_json::json;
 use vademecum_kit::model::Timestamp;
 
-use super::{Vault, append, note_titled, update, wait_until};
+use super::{Vault, append, note_titled, update};
 use crate::{
-    support::McpClient,
+    support::{McpClient, wait_until},
     writing::{WRITE_ENABLED, read_note},
 };
 

@@ -5,9 +5,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{Vault, append, note_titled, tag, update, wait_until};
+use super::{Vault, append, note_titled, tag, update};
 use crate::{
-    support::{Library, McpClient},
+    support::{Library, McpClient, wait_until},
     writing::{WRITE_ENABLED, read_note},
 };
 

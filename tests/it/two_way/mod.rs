@@ -8,14 +8,12 @@ mod two_writers;
 use std::{
     fs,
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 
 use crate::{
-    support::{CommandOutput, Library, McpClient, folder_snapshot},
+    support::{CommandOutput, Library, McpClient, folder_snapshot, wait_until},
     writing::{WRITE_ENABLED, read_note},
 };
 
@@ -71,15 +69,6 @@ fn files_below(folder: &Path) -> Vec<String> {
     let files = folder_snapshot(folder).into_keys();
     let files = files.map(|path| path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned());
     files.filter(|path| !path.starts_with(".trash")).collect()
-}
-
-/// Waits until a condition holds.
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_mins(1), "timed out waiting for {what}");
-        thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// Returns the note with a title.
