@@ -30,6 +30,8 @@ const MAX_CONFIRMED_BYTES: u64 = 1 << 20;
 
 /// Maximum time to read the ledger.
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
+/// Age of settings that every write reads. Servers that follow an archive check it twice as often.
+const MAX_SETTINGS_AGE: Duration = Duration::from_secs(1);
 
 /// The import results of the files of one user.
 #[derive(Clone, Debug)]
@@ -267,12 +269,14 @@ impl Ledger {
         })
     }
 
-    /// Returns the folders whose notes are written back, by path.
+    /// Returns the folders whose notes are written back, by path. A folder that was added at another
+    /// server may be missing for [`MAX_SETTINGS_AGE`].
     pub fn two_way_folders(&self) -> Result<Vec<TwoWayFolder>, StoreError> {
         if !self.store.may_have_rows() {
             return Ok(Vec::new());
         }
-        self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
+        let deadline = Deadline::after(READ_TIMEOUT).accepting_age(MAX_SETTINGS_AGE);
+        self.store.read(deadline, |reader| {
             reader.query_all(include_str!("sql/two_way_folders.sql"), &[], |row| {
                 let new_notes = row.get::<_, Option<String>>("new_notes")?;
                 Ok(TwoWayFolder {

@@ -2,6 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -27,7 +28,7 @@ const TOOL_PATIENCE: Duration = Duration::from_secs(2);
 /// Followed folders, and the limits of reading their files.
 #[derive(Debug)]
 pub(crate) struct FollowedFolders {
-    configured: Vec<(UserId, FollowedFolder)>,
+    configured: Arc<[(UserId, FollowedFolder)]>,
     limits: ReaderLimits,
 }
 
@@ -80,30 +81,32 @@ impl FollowedFolders {
         user: &UserId,
         ledger: &Ledger,
     ) -> Result<Vec<TwoWayFolder>, StoreError> {
-        let of_user = self.configured.iter().filter(|(owner, it)| owner == user && it.two_way);
-        let mut folders: Vec<TwoWayFolder> = of_user
-            .map(|(_, folder)| TwoWayFolder {
-                path: folder.path.canonicalize().unwrap_or_else(|_| folder.path.clone()),
-                new_notes: folder.new_notes.clone(),
-            })
-            .collect();
-        for folder in ledger.two_way_folders()? {
-            if !folders.iter().any(|known| known.path == folder.path) {
-                folders.push(folder);
-            }
-        }
-        Ok(folders)
+        two_way_folders(&self.configured, user, ledger)
+    }
+
+    /// Returns the two-way folders of a user. Reads the ledger on a blocking thread, because it may
+    /// wait for an archive.
+    async fn read_two_way_folders(
+        &self,
+        user: &UserId,
+        library: &Library,
+    ) -> Result<Vec<TwoWayFolder>, StoreError> {
+        let (configured, user) = (Arc::clone(&self.configured), user.clone());
+        let ledger = library.ledger();
+        let read = library.spawn_blocking(move || two_way_folders(&configured, &user, &ledger));
+        // The queue of the library is full.
+        read.await.unwrap_or(Err(StoreError::DeadlineExceeded))
     }
 
     /// Returns the draft of a note that a client creates, with the file that it gets if one of the
     /// folders takes new notes.
-    pub(crate) fn place_new_note(
+    pub(crate) async fn place_new_note(
         &self,
         user: &UserId,
         library: &Library,
         note: NoteDraft,
     ) -> Result<Draft, StoreError> {
-        let folders = self.two_way_folders(user, &library.ledger())?;
+        let folders = self.read_two_way_folders(user, library).await?;
         let chosen = folders.iter().find_map(|folder| Some((folder, folder.new_notes.as_ref()?)));
         let Some((folder, inside)) = chosen else {
             return Ok(Draft {
@@ -144,7 +147,7 @@ impl FollowedFolders {
             return Ok(None);
         }
         let notes = library.source(SourceName::Notes).ok_or(SyncError::NoNotes)?;
-        for folder in self.two_way_folders(user, &library.ledger())? {
+        for folder in self.read_two_way_folders(user, library).await? {
             let prefix = format!("file:{}{}", folder.path.display(), std::path::MAIN_SEPARATOR);
             let changes = notes.list_local_changes(prefix).await?;
             let Some(change) = changes.iter().find(|change| change.item == item.id) else {
@@ -193,7 +196,7 @@ impl FollowedFolders {
         library: &Library,
     ) -> Result<Vec<NoteFileStatus>, SyncError> {
         let mut problems = Vec::new();
-        for folder in self.two_way_folders(user, &library.ledger())? {
+        for folder in self.read_two_way_folders(user, library).await? {
             let lock = SyncLock::acquire(library, TOOL_PATIENCE * 15).await?;
             let (scope, progress) = (SyncScope::Changed, no_progress());
             let synced =
@@ -206,4 +209,24 @@ impl FollowedFolders {
         }
         Ok(problems)
     }
+}
+
+fn two_way_folders(
+    configured: &[(UserId, FollowedFolder)],
+    user: &UserId,
+    ledger: &Ledger,
+) -> Result<Vec<TwoWayFolder>, StoreError> {
+    let of_user = configured.iter().filter(|(owner, it)| owner == user && it.two_way);
+    let mut folders: Vec<TwoWayFolder> = of_user
+        .map(|(_, folder)| TwoWayFolder {
+            path: folder.path.canonicalize().unwrap_or_else(|_| folder.path.clone()),
+            new_notes: folder.new_notes.clone(),
+        })
+        .collect();
+    for folder in ledger.two_way_folders()? {
+        if !folders.iter().any(|known| known.path == folder.path) {
+            folders.push(folder);
+        }
+    }
+    Ok(folders)
 }

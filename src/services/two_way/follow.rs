@@ -73,11 +73,10 @@ pub(crate) async fn follow_folders(
     loop {
         let mut current = registry.open_ledgers();
         current.extend(ledgers.iter().map(|(user, ledger)| (user.clone(), ledger.clone())));
-        let mut wanted = Vec::new();
-        for (user, ledger) in current {
-            let of_user = folders_of(&folders, &user, &ledger);
-            wanted.extend(of_user.into_iter().map(|folder| (user.clone(), folder)));
-        }
+        // Reading the ledgers may wait for an archive.
+        let listed = Arc::clone(&folders);
+        let list = move || list_folders(&listed, current);
+        let Ok(wanted) = tokio::task::spawn_blocking(list).await else { return };
         tasks.0.retain(|key, task| {
             let stays = wanted.contains(key) && !task.is_finished();
             if !stays {
@@ -93,6 +92,18 @@ pub(crate) async fn follow_folders(
         }
         sleep(LIST_INTERVAL).await;
     }
+}
+
+/// Returns the followed folders of users with these ledgers.
+fn list_folders(
+    folders: &FollowedFolders,
+    ledgers: HashMap<UserId, Ledger>,
+) -> Vec<(UserId, Followed)> {
+    let of_user = |(user, ledger): (UserId, Ledger)| {
+        let followed = folders_of(folders, &user, &ledger).into_iter();
+        followed.map(|folder| (user.clone(), folder)).collect::<Vec<_>>()
+    };
+    ledgers.into_iter().flat_map(of_user).collect()
 }
 
 /// Returns the folders of a user that are followed.

@@ -54,8 +54,10 @@ pub(super) async fn apply_change(
         return Ok(WrittenItem { item: written, file: None, file_problem: None }.into());
     };
     // The file may bring further changes: properties that were written, and edits of a person.
-    let history = source.item_history(&written.id, (1, 0), toolbox.deadline(call)).await?;
-    let version = history.changes.first().map_or(written.version, |change| change.version);
+    let history = source.item_history(&written.id, (1, 0), toolbox.deadline(call)).await;
+    // The change is made, whether or not its history can be read now.
+    let newest = history.ok().and_then(|history| history.changes.into_iter().next());
+    let version = newest.map_or(written.version, |change| change.version);
     let item = ChangedItem { version, ..written };
     Ok(WrittenItem { item, file: Some(file.path), file_problem: file.problem }.into())
 }
@@ -100,7 +102,7 @@ pub(super) async fn add_item(
         (DraftBody::Note(note), Some(folders)) => {
             let user = call.principal.user();
             let library = toolbox.registry().library(&call.principal);
-            let placed = folders.place_new_note(user, &library, note);
+            let placed = folders.place_new_note(user, &library, note).await;
             placed.map_err(SourceError::Store)?
         }
         (body, _) => plain(body),

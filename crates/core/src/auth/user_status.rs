@@ -1,5 +1,7 @@
 //! Suspension and removal of users, and their effect on running servers.
 
+use std::time::Duration;
+
 use rusqlite::Row;
 use vademecum_kit::{
     model::{Deadline, Timestamp},
@@ -11,6 +13,10 @@ use super::{
     accounts::{READ_TIMEOUT, parse_column, store_error},
 };
 use crate::config::Quotas;
+
+/// Age of a quota that a write is compared with. Servers that follow an archive check it twice as
+/// often.
+const MAX_QUOTA_AGE: Duration = Duration::from_secs(1);
 
 /// Stored properties of a user.
 #[derive(Clone, Debug)]
@@ -26,6 +32,14 @@ pub struct UserStatus {
 impl Accounts {
     /// Returns the status of the user of exactly this name; the comparison is case-sensitive.
     pub fn find_user(&self, name: &UserId) -> Result<Option<UserStatus>, AccountError> {
+        self.find_user_until(name, Deadline::after(READ_TIMEOUT))
+    }
+
+    fn find_user_until(
+        &self,
+        name: &UserId,
+        deadline: Deadline,
+    ) -> Result<Option<UserStatus>, AccountError> {
         let read = |row: &Row<'_>| {
             Ok(UserStatus {
                 folder: row.get("folder")?,
@@ -36,19 +50,21 @@ impl Accounts {
                 },
             })
         };
-        let found = self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
+        let found = self.store.read(deadline, |reader| {
             let parameters: &[(&str, &dyn rusqlite::ToSql)] = &[(":name", &name.as_str())];
             reader.query_first(include_str!("sql/user.sql"), parameters, read)
         });
         found.map_err(store_error("look up a user"))
     }
 
-    /// Returns the quotas that override those of the settings for a user. Creates no database.
+    /// Returns the quotas that override those of the settings for a user. Creates no database. A
+    /// change at another server counts after at most [`MAX_QUOTA_AGE`].
     pub fn quotas(&self, name: &UserId) -> Result<Quotas, AccountError> {
         if !self.store.may_have_rows() {
             return Ok(Quotas::default());
         }
-        Ok(self.find_user(name)?.map(|status| status.quotas).unwrap_or_default())
+        let deadline = Deadline::after(READ_TIMEOUT).accepting_age(MAX_QUOTA_AGE);
+        Ok(self.find_user_until(name, deadline)?.map(|status| status.quotas).unwrap_or_default())
     }
 
     /// Replaces the quotas that override those of the settings for a user. Fails with

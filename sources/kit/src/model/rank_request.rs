@@ -245,6 +245,14 @@ impl Deadline {
         self.began_at
     }
 
+    /// Accepts what was true at most `age` ago, so that an archive which was asked since then is not
+    /// asked again.
+    #[must_use]
+    pub fn accepting_age(self, age: std::time::Duration) -> Self {
+        let began_at = self.began_at.checked_sub(age).unwrap_or(self.began_at);
+        Self { began_at, ..self }
+    }
+
     /// Adds a cancellation flag that can end the work before the deadline.
     #[must_use]
     pub fn with_cancellation(self, cancel: &CancelFlag) -> Self {
