@@ -17,7 +17,7 @@ use super::{
     request_metrics::{RequestMetrics, RequestObserver},
     revision::{MethodResult, RequestMeta, RequestMode, detect_request_mode},
     session::SessionRecord,
-    shared_sessions::SharedSessions,
+    shared_sessions::{SessionRecords, SharedSessions},
     signed_state::StateSigner,
 };
 use vademecum_core::auth::{Principal, Right};
@@ -69,7 +69,7 @@ pub struct Service {
     pub(super) admission: Arc<AdmissionControl>,
     pub(super) observer: RequestObserver,
     pub(super) shared_sessions: Option<SharedSessions>,
-    pub(super) shutdown: Arc<watch::Sender<bool>>,
+    shutdown: Arc<watch::Sender<bool>>,
     pub(super) ended_users: Arc<watch::Sender<u64>>,
     pub(super) tool_changes: Arc<watch::Sender<u64>>,
 }
@@ -115,6 +115,12 @@ impl Service {
     #[must_use]
     pub fn with_rates(self, rates: RateLimits) -> Self {
         Self { rates: Arc::new(rates), ..self }
+    }
+
+    /// Has other servers continue the sessions of this one, and this one theirs.
+    #[must_use]
+    pub fn with_session_records(self, records: Option<Arc<dyn SessionRecords>>) -> Self {
+        Self { shared_sessions: records.map(|records| SharedSessions { records }), ..self }
     }
 
     /// Opens the session of a persistent connection. The caller ends it when the connection closes.

@@ -4,19 +4,10 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
-use super::{
-    Scope, Service, SessionId,
-    shared_sessions::{SessionRecords, SharedSessions},
-};
+use super::{Scope, Service, SessionId, shared_sessions::SharedSessions};
 use vademecum_core::auth::{Principal, UserId};
 
 impl Service {
-    /// Has other servers continue the sessions of this one, and this one theirs.
-    #[must_use]
-    pub fn with_session_records(self, records: Option<Arc<dyn SessionRecords>>) -> Self {
-        Self { shared_sessions: records.map(|records| SharedSessions { records }), ..self }
-    }
-
     /// Fetches a session that another server opened, or finds out that it has ended. Without shared
     /// sessions it does nothing.
     pub async fn refresh_session(&self, id: Option<&SessionId>, principal: &Principal) {
