@@ -48,8 +48,7 @@ pub(super) fn remove_unused(
 
 /// Returns whether the archive has all databases of a folder, so that they can be fetched again.
 fn is_copy(folder: &Path) -> bool {
-    let databases = Database::ALL.into_iter().chain([Database::Imports]);
-    let mut stores = databases.map(|database| Store::new(database, folder));
+    let mut stores = Database::LIBRARY.into_iter().map(|database| Store::new(database, folder));
     stores.all(|store| !store.path().exists() || store.is_archived().unwrap_or(false))
 }
 

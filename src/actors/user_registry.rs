@@ -53,15 +53,11 @@ pub struct LibraryConfig {
 }
 
 impl LibraryConfig {
-    fn data_folder(&self) -> DataFolder {
-        self.data.clone()
-    }
-
     /// Returns the data folder of the libraries. Replicas of tldw libraries follow no archive.
     fn library_data(&self) -> DataFolder {
         match &self.tldw {
-            None => self.data_folder(),
-            Some(_) => self.data_folder().path().into(),
+            None => self.data.clone(),
+            Some(_) => self.data.path().into(),
         }
     }
 }
@@ -100,7 +96,7 @@ impl UserRegistry {
     /// Creates an empty registry.
     pub fn new(config: LibraryConfig) -> Self {
         let sessions = Arc::new(SessionStore::new(config.sessions.clone()));
-        let quotas = LibraryQuotas::new(Quotas::default(), config.data_folder());
+        let quotas = LibraryQuotas::new(Quotas::default(), &config.data);
         Self {
             config,
             metrics: Metrics::default(),
@@ -120,7 +116,7 @@ impl UserRegistry {
     /// Sets the quotas of users for whom the account has no others.
     #[must_use]
     pub fn with_quotas(self, defaults: Quotas) -> Self {
-        Self { quotas: LibraryQuotas::new(defaults, self.config.data_folder()), ..self }
+        Self { quotas: LibraryQuotas::new(defaults, &self.config.data), ..self }
     }
 
     /// Sets the limits of the journals.
@@ -233,7 +229,7 @@ impl UserRegistry {
     /// Returns the folder of a user's library.
     pub fn library_folder(&self, user: &UserId) -> PathBuf {
         let (id, tldw) = (user.as_str(), self.config.tldw.as_ref());
-        let own = || UserFolders::new(self.config.data_folder()).path(user);
+        let own = || UserFolders::new(&self.config.data).path(user);
         tldw.map_or_else(own, |tldw| tldw.replica_folder(id))
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use vademecum_kit::store::{DataFolder, Database, Store, StoreError};
+use vademecum_kit::store::{DataFolder, Store, StoreError};
 
 use super::file_error::FileError;
 use vademecum_core::auth::{UserFolders, UserId};
@@ -29,10 +29,8 @@ pub(crate) fn take_from_archive(
     keep: bool,
 ) -> Result<(), StoreError> {
     let Some(followed) = data.archive() else { return Ok(()) };
-    let databases = Database::ALL.into_iter().chain([Database::Imports]);
-    let stores = databases.map(|database| data.library_store(database, folder, user.as_str()));
     let mut archived: Vec<Store> = Vec::new();
-    for store in stores {
+    for store in data.library_stores(folder, user.as_str()) {
         if store.has_archived_rows()? {
             archived.push(store);
         }

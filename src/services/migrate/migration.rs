@@ -112,7 +112,7 @@ impl Migration<'_> {
         if !self.dry_run && self.report_conflicts(&owners, archive, each)? {
             return Ok(());
         }
-        let mut is_empty = invalid.is_empty();
+        let (mut is_empty, mut is_complete) = (invalid.is_empty(), true);
         for owner in owners {
             // The accounts, which are fetched first, name the folders of the libraries.
             let stores = archived_stores(self.data, archive, &owner)?;
@@ -128,6 +128,7 @@ impl Migration<'_> {
             }
             if !report.is_empty() {
                 is_empty = false;
+                is_complete &= report.problems.is_empty();
                 each(report);
             }
         }
@@ -142,7 +143,7 @@ impl Migration<'_> {
         if is_empty {
             return Err(self.nothing_to_move("the archive"));
         }
-        if self.only_user.is_none() && !self.dry_run {
+        if self.only_user.is_none() && !self.dry_run && is_complete {
             // The folder may follow another archive later.
             std::fs::remove_file(self.data.path().join(DataFolder::ARCHIVE_ID_FILE)).ok();
         }

@@ -85,8 +85,7 @@ pub(super) fn own_stores(data: &DataFolder, owner: &Owner) -> Vec<Store> {
         return [Database::Server, Database::Audit].map(|kind| data.server_store(kind)).into();
     };
     let folder = UserFolders::new(data.path()).path(user);
-    let kinds = Database::ALL.into_iter().chain([Database::Imports]);
-    kinds.map(|kind| data.library_store(kind, &folder, user.as_str())).collect()
+    data.library_stores(&folder, user.as_str()).into()
 }
 
 /// Returns whether a name of the archive is that of a database file, and leads to no other folder.

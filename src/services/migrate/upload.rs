@@ -50,8 +50,7 @@ pub(super) fn find_head(
     archive: Option<&dyn Archive>,
 ) -> Result<Head, DatabaseProblem> {
     let (Some(archive), Some(part)) = (archive, store.part()) else { return Ok(Head::default()) };
-    let heads = archive.heads(std::slice::from_ref(part)).map_err(StoreError::from)?;
-    Ok(heads.first().copied().unwrap_or_default())
+    Ok(archive.head(part).map_err(StoreError::from)?)
 }
 
 fn count_rows(store: &Store) -> Result<Outcome, DatabaseProblem> {

@@ -51,6 +51,11 @@ impl DataFolder {
         }
     }
 
+    /// Returns the databases of a user's library, which is in `folder`, without derived ones.
+    pub fn library_stores(&self, folder: &Path, user: &str) -> [Store; 4] {
+        Database::LIBRARY.map(|database| self.library_store(database, folder, user))
+    }
+
     /// Returns the database of a collection.
     pub fn collection_store(&self, path: PathBuf) -> Store {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

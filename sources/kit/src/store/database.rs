@@ -34,6 +34,9 @@ impl Database {
     /// The databases that store the content of a library.
     pub const ALL: [Self; 3] = [Self::Chacha, Self::Media, Self::Prompts];
 
+    /// The databases of a library that are not derived from others.
+    pub const LIBRARY: [Self; 4] = [Self::Chacha, Self::Media, Self::Prompts, Self::Imports];
+
     /// `PRAGMA application_id` of Vademecum databases: "VADE" in ASCII.
     pub(crate) const APPLICATION_ID: i32 = 0x5641_4445;
 

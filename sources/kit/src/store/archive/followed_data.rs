@@ -11,10 +11,6 @@ use super::{
 };
 use crate::store::{Database, DerivedFtsTable, Store};
 
-/// Databases of a library that an archive keeps. Vectors are derived, and not kept.
-const LIBRARY: [Database; 4] =
-    [Database::Chacha, Database::Media, Database::Prompts, Database::Imports];
-
 /// Connects the stores of a data folder with an archive. Stores of one user are checked for changes
 /// together.
 #[derive(Debug)]
@@ -92,10 +88,13 @@ impl FollowedData {
     /// Has a database of a user's library follow the archive.
     #[must_use]
     pub fn follow_library(&self, store: Store, user: &str) -> Store {
-        let Some(index) = LIBRARY.iter().position(|database| *database == store.database()) else {
+        let Some(index) =
+            Database::LIBRARY.iter().position(|database| *database == store.database())
+        else {
             return store;
         };
-        let parts = || LIBRARY.iter().map(|database| library_part(user, *database)).collect();
+        let parts =
+            || Database::LIBRARY.iter().map(|database| library_part(user, *database)).collect();
         let group = self.group(format!("library/{user}"), parts);
         self.connect(store, group, index)
     }

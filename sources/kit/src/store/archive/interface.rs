@@ -122,6 +122,12 @@ pub trait Archive: Debug + Send + Sync + 'static {
     /// database without a write is the default.
     fn heads(&self, parts: &[PartName]) -> Result<Vec<Head>, ArchiveError>;
 
+    /// Returns the head of a database.
+    fn head(&self, part: &PartName) -> Result<Head, ArchiveError> {
+        let heads = self.heads(std::slice::from_ref(part))?;
+        Ok(heads.first().copied().unwrap_or_default())
+    }
+
     /// Passes on the entries that were written after `seen`, each once in its present state, in the
     /// order of their last writes, and returns the head that they lead to, from one snapshot.
     /// Stops without an error if `each` breaks.

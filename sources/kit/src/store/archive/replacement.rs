@@ -21,9 +21,8 @@ impl Store {
     /// Returns whether the archive has rows of this database; `false` without an archive.
     pub fn has_archived_rows(&self) -> Result<bool, StoreError> {
         let Some(follower) = &self.follower else { return Ok(false) };
-        let part = std::slice::from_ref(follower.group.part(follower.index));
-        let heads = follower.group.archive().heads(part)?;
-        Ok(heads.first().is_some_and(|head| head.seq > 0))
+        let part = follower.group.part(follower.index);
+        Ok(follower.group.archive().head(part)?.seq > 0)
     }
 
     /// Removes the rows from the archive. The file stays as it is; other servers discard their copies.

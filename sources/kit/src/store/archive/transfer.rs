@@ -103,8 +103,7 @@ impl Store {
         let connection = open_connection(self.path())?;
         // Reads may be behind an archive that cannot be reached.
         if let (Some(follower), Some(state)) = (&self.follower, read_state(&connection)?) {
-            let part = std::slice::from_ref(follower.group.part(follower.index));
-            let head = follower.group.archive().heads(part)?.first().copied().unwrap_or_default();
+            let head = follower.group.archive().head(follower.group.part(follower.index))?;
             if (head.seq, head.write) != (state.seq, state.write) {
                 return Err(StoreError::Conflict);
             }
