@@ -270,7 +270,7 @@ impl Ledger {
     }
 
     /// Returns the folders whose notes are written back, by path. A folder that was added at another
-    /// server may be missing for [`MAX_SETTINGS_AGE`].
+    /// server in the last second may be missing.
     pub fn two_way_folders(&self) -> Result<Vec<TwoWayFolder>, StoreError> {
         if !self.store.may_have_rows() {
             return Ok(Vec::new());

@@ -58,7 +58,7 @@ impl Accounts {
     }
 
     /// Returns the quotas that override those of the settings for a user. Creates no database. A
-    /// change at another server counts after at most [`MAX_QUOTA_AGE`].
+    /// change at another server counts a second later at the latest.
     pub fn quotas(&self, name: &UserId) -> Result<Quotas, AccountError> {
         if !self.store.may_have_rows() {
             return Ok(Quotas::default());
