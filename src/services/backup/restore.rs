@@ -85,13 +85,7 @@ pub(crate) fn restore_backup(
     }
     let was_there = data.exists();
     create_private_folder(&data)?;
-    // The replaced libraries are kept as a whole.
-    for store in &archived {
-        if store.has_archived_rows()? {
-            store.detach()?;
-        }
-    }
-    let restored = restore_files(&manifest, backup, &data, &targets);
+    let restored = restore_files(&manifest, backup, (&archived, &data), &targets);
     if restored.is_err() && !was_there {
         // Removes the folder only if it is empty.
         fs::remove_dir(&data).ok();
@@ -107,7 +101,7 @@ pub(crate) fn restore_backup(
 fn restore_files(
     manifest: &Manifest,
     backup: &Path,
-    data: &Path,
+    (archived, data): (&[Store], &Path),
     targets: &BTreeSet<PathBuf>,
 ) -> Result<Option<PathBuf>, BackupError> {
     // A folder on the same disk, so that the last step is only a rename.
@@ -127,6 +121,15 @@ fn restore_files(
         store.checkpoint()?;
         store.close();
     }
+    // The replaced libraries are kept as a whole. A file that does not follow the archive is that of
+    // an interrupted restore.
+    let mut fetched = Vec::new();
+    for (file, store) in manifest.files.iter().zip(archived) {
+        if store.has_archived_rows()? && (!store.path().exists() || store.is_archived()?) {
+            store.fetch_all()?;
+            fetched.push(file);
+        }
+    }
     let now = Timestamp::now().to_string().replace([':', '.'], "-");
     let kept = data.join(format!("{}{now}", atomic_write::REPLACED_PREFIX));
     let mut moves = Vec::new();
@@ -141,6 +144,9 @@ fn restore_files(
     let keeps = !moves.is_empty();
     moves.extend(targets.iter().map(|target| (ready.path().join(target), data.join(target))));
     move_all_or_none(&moves)?;
+    for file in fetched {
+        Store::new(file.database()?, &file.folder(&kept)).forget_archive()?;
+    }
     Ok(keeps.then_some(kept))
 }
 

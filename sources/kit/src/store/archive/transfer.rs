@@ -98,6 +98,12 @@ impl Store {
 
     /// Fetches everything that the archive has, then marks the file as one that follows no archive.
     pub fn detach(&self) -> Result<(), StoreError> {
+        self.fetch_all()?;
+        self.forget_archive()
+    }
+
+    /// Fetches everything that the archive has, and closes the file.
+    pub fn fetch_all(&self) -> Result<(), StoreError> {
         self.follow()?;
         self.checkpoint_and_close()?;
         let connection = open_connection(self.path())?;
@@ -108,7 +114,7 @@ impl Store {
                 return Err(StoreError::Conflict);
             }
         }
-        Ok(forget_state(&connection)?)
+        Ok(())
     }
 }
 
