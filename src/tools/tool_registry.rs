@@ -440,9 +440,9 @@ impl ToolRegistry {
     }
 }
 
-/// Returns the beginning of the sealed text of a user's handles.
+/// Returns the beginning of the sealed text of a principal's handles.
 fn handle_prefix(principal: &Principal) -> String {
-    format!("session/{}/", principal.user())
+    format!("session/{}/", principal.digest())
 }
 
 /// The one place where a tool's error becomes a JSON-RPC error.

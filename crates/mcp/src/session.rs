@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     fmt,
     num::NonZeroUsize,
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -94,13 +94,21 @@ pub struct ProtocolSessions {
     idle_timeout: Duration,
     max_sessions: NonZeroUsize,
     max_per_user: NonZeroUsize,
+    /// Evicted sessions of which other servers still have records.
+    evicted: Mutex<Vec<(UserId, SessionId)>>,
 }
 
 impl ProtocolSessions {
     /// Creates an empty registry. A session expires after `idle`; at most `most` sessions exist,
     /// not counting those of persistent connections.
     pub fn new(idle: Duration, most: NonZeroUsize) -> Self {
-        Self { records: DashMap::new(), idle_timeout: idle, max_sessions: most, max_per_user: most }
+        Self {
+            records: DashMap::new(),
+            idle_timeout: idle,
+            max_sessions: most,
+            max_per_user: most,
+            evicted: Mutex::default(),
+        }
     }
 
     /// Sets the maximum number of sessions per user.
@@ -260,9 +268,19 @@ impl ProtocolSessions {
             .filter(|entry| entry.value().owner.user() == whose)
             .min_by_key(|entry| entry.value().last_used)
             .map(|entry| entry.key().clone());
-        if let Some(id) = longest_unused {
-            self.records.remove(&id);
+        let removed = longest_unused.and_then(|id| self.records.remove(&id));
+        if let Some((id, record)) = removed.filter(|(_, record)| record.shared_at.is_some()) {
+            self.lock_evicted().push((record.owner.user().clone(), id));
         }
+    }
+
+    /// Returns the sessions evicted since the last call of which other servers have records.
+    pub(crate) fn take_evicted(&self) -> Vec<(UserId, SessionId)> {
+        std::mem::take(&mut self.lock_evicted())
+    }
+
+    fn lock_evicted(&self) -> MutexGuard<'_, Vec<(UserId, SessionId)>> {
+        self.evicted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

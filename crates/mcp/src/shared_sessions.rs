@@ -6,14 +6,11 @@
 
 use std::{
     fmt,
-    hash::{Hash, Hasher},
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::{
     Client, ClientCapabilities, ProtocolVersion, RequestDefaults, SessionId,
@@ -62,11 +59,20 @@ pub(crate) struct SharedSessions {
 }
 
 impl SharedSessions {
+    /// Removes the records of sessions that were evicted here, so that they end everywhere, and a user
+    /// has no more records than the limits allow.
+    fn remove_evicted(&self, sessions: &ProtocolSessions) {
+        for (user, id) in sessions.take_evicted() {
+            self.records.remove(&user, &id);
+        }
+    }
+
     /// Stores the record of a session.
     pub(crate) fn save(&self, sessions: &ProtocolSessions, id: &SessionId, owner: &Principal) {
+        self.remove_evicted(sessions);
         let Some(record) = sessions.find_session(id, owner) else { return };
         let stored = StoredRecord {
-            owner: digest(owner),
+            owner: owner.digest(),
             client: record.client.name.to_string(),
             revision: record.revision.date().to_owned(),
             capabilities: record.capabilities,
@@ -91,9 +97,10 @@ impl SharedSessions {
         match (self.records.load(owner.user(), id), known) {
             (Ok(Some(bytes)), None) => {
                 let stored = serde_json::from_slice::<StoredRecord>(&bytes);
-                let stored = stored.ok().filter(|stored| stored.owner == digest(owner));
+                let stored = stored.ok().filter(|stored| stored.owner == owner.digest());
                 if let Some(agreed) = stored.and_then(StoredRecord::into_handshake) {
                     sessions.adopt(id, owner, agreed, now);
+                    self.remove_evicted(sessions);
                 }
             }
             (Ok(Some(_)), Some(times)) => {
@@ -119,27 +126,6 @@ impl StoredRecord {
             capabilities: self.capabilities,
             defaults: self.defaults,
         })
-    }
-}
-
-/// Returns a digest of all fields of a principal. Programs of different versions may differ in it;
-/// clients then open another session.
-fn digest(principal: &Principal) -> String {
-    let mut hasher = DigestHasher(Sha256::new());
-    principal.hash(&mut hasher);
-    STANDARD.encode(hasher.0.finalize())
-}
-
-/// A hasher that keeps all bits.
-struct DigestHasher(Sha256);
-
-impl Hasher for DigestHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    fn finish(&self) -> u64 {
-        0
     }
 }
 
@@ -207,6 +193,23 @@ mod tests {
         let found = there.find_session(&id, &ada).unwrap();
         assert_eq!((found.client.name.len(), found.revision.date()), (256, "2025-03-26"));
         assert!(found.capabilities.elicitation);
+    }
+
+    #[test]
+    fn evicted_session_has_no_record() {
+        let records = Arc::new(MemoryRecords::default());
+        let shared = SharedSessions { records: Arc::clone(&records) as Arc<dyn SessionRecords> };
+        let (here, ada) = (sessions(), local_principal("ada".parse().unwrap()));
+        let ids: Vec<SessionId> = (0..25).map(|_| here.open_session(&ada)).collect();
+        for id in &ids {
+            shared.save(&here, id, &ada);
+        }
+        assert_eq!(records.lock().len(), 10, "the others were evicted before they were stored");
+        for _ in 0..3 {
+            let id = here.open_session(&ada);
+            shared.save(&here, &id, &ada);
+        }
+        assert_eq!(records.lock().len(), 10);
     }
 
     #[test]

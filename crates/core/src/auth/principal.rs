@@ -1,6 +1,14 @@
 //! User names and the authenticated caller.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+    str::FromStr,
+    sync::Arc,
+};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use sha2::{Digest, Sha256};
 
 use super::{AccessRules, AccessTags, KeyId, Right, Rights};
 
@@ -130,6 +138,27 @@ impl Principal {
     pub fn sees_everything(&self) -> bool {
         self.sees_everything
     }
+
+    /// Returns a digest of all fields, so that another server recognises the principal. Programs of
+    /// different versions may differ in it.
+    pub fn digest(&self) -> String {
+        let mut hasher = DigestHasher(Sha256::new());
+        self.hash(&mut hasher);
+        BASE64_STANDARD.encode(hasher.0.finalize())
+    }
+}
+
+/// A hasher that keeps all bits.
+struct DigestHasher(Sha256);
+
+impl Hasher for DigestHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        0
+    }
 }
 
 /// Returns the single local user. No credential is required: a caller that can reach the program on
@@ -142,6 +171,15 @@ pub fn local_principal(user: UserId) -> Principal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digest_depends_on_all_fields() {
+        let ada = || local_principal("ada".parse().unwrap());
+        let eve = local_principal("eve".parse().unwrap());
+        assert_eq!(ada().digest(), ada().digest());
+        assert_ne!(ada().digest(), eve.digest());
+        assert_ne!(ada().digest(), ada().into_delegated().digest());
+    }
 
     #[test]
     fn user_id_rejects_path_traversal() {
