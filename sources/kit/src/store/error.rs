@@ -136,6 +136,14 @@ impl StoreError {
         }
     }
 
+    /// Classifies an SQLite error of a statement on a file.
+    pub(super) fn with_file(self, path: &Path) -> Self {
+        match self {
+            Self::Statement(source) => Self::from_file(path, source),
+            other => other,
+        }
+    }
+
     /// Returns whether the error concerns the whole file, so that further writes would fail as
     /// well.
     pub fn affects_whole_file(&self) -> bool {

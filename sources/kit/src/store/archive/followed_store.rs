@@ -48,11 +48,12 @@ impl Store {
         let begun = Instant::now();
         let mut connection = lock(&open.writer);
         // The archive makes writes durable.
+        let classify = |error: StoreError| error.with_file(self.path());
         let durability = Durability::Bulk.pragma();
         connection.pragma_update(None, "synchronous", durability).map_err(StoreError::from)?;
         if !Follower::has_followed(file) {
-            let written = follower.follow(file, &mut connection, self.journal_limits)?;
-            open.advance_caches(written);
+            let written = follower.follow(file, &mut connection, self.journal_limits);
+            open.advance_caches(written.map_err(classify)?);
         }
         let mut attempt = 0;
         loop {
@@ -62,7 +63,7 @@ impl Store {
             let proposed = match worked {
                 Ok(answer) => {
                     let written = writer.flush_and_take_changes()?;
-                    follower.propose(file, &transaction, (answer, written))?
+                    follower.propose(file, &transaction, (answer, written)).map_err(classify)?
                 }
                 // The reason may be that the file is behind.
                 Err(error) if follower.is_current(file, begun)? => return Err(error),
@@ -87,8 +88,8 @@ impl Store {
                 follower.pause(begun, attempt)?;
             }
             attempt += 1;
-            let written = follower.follow(file, &mut connection, self.journal_limits)?;
-            open.advance_caches(written);
+            let written = follower.follow(file, &mut connection, self.journal_limits);
+            open.advance_caches(written.map_err(classify)?);
         }
     }
 }
