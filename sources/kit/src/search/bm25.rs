@@ -14,12 +14,13 @@
 //! Otherwise a book with one relevant page would rank below any short text that contains one of the
 //! words.
 
-use std::{borrow::Cow, collections::BTreeSet, ops::Range, sync::Arc};
+use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
 use vademecum_fts5::{BLOCK_RANGES, Posting, Postings, PostingsBlock, RowBits, ScoreBounds};
 
 use super::row_matches::{
-    ALL_RANGES, BlockBounds, BlockMatches, GROUP_RANGES, Group, Matches, PhraseBounds, slots,
+    ALL_RANGES, BlockBounds, BlockMatches, GROUP_RANGES, Group, Matches, PhraseBounds, PhraseRows,
+    slots,
 };
 use crate::{
     model::{CorpusStatistics, to_f64},
@@ -89,13 +90,13 @@ impl<'a> Bm25Scorer<'a> {
         Self { phrases, required, excluded, hidden, norms }
     }
 
-    /// Finds the matching rows. `accept` is called with the first of 64 adjacent rows and the bits of
-    /// those that match, and returns the bits of those that are wanted. Calls `pause` regularly, so
-    /// that it can abort the loop.
+    /// Finds the matching rows. `accept`, if any, is called with the first of 64 adjacent rows and the
+    /// bits of those that match, and returns the bits of those that are wanted. Calls `pause`
+    /// regularly, so that it can abort the loop.
     pub(super) fn find_matches<E>(
         &self,
         mut pause: impl FnMut() -> Result<(), E>,
-        mut accept: impl FnMut(i64, u64) -> Result<u64, E>,
+        mut accept: Option<impl FnMut(i64, u64) -> Result<u64, E>>,
     ) -> Result<Matches<'a>, E> {
         let bounds = self.score_bounds();
         let numbers: BTreeSet<i64> = self
@@ -112,11 +113,13 @@ impl<'a> Bm25Scorer<'a> {
                 self.phrases.iter().map(|phrase| phrase.postings.block(number)).collect();
             let mut rows = Box::<RowBits>::default();
             self.match_block(number, &postings, &mut rows, &mut others);
-            for range in 0..ALL_RANGES {
-                let matching = rows.range(range);
-                if matching != 0 {
-                    let first_row = number * BLOCK_ROWS + i64::from(range) * 64;
-                    rows.remove_range(range, matching & !accept(first_row, matching)?);
+            if let Some(accept) = &mut accept {
+                for range in 0..ALL_RANGES {
+                    let matching = rows.range(range);
+                    if matching != 0 {
+                        let first_row = number * BLOCK_ROWS + i64::from(range) * 64;
+                        rows.remove_range(range, matching & !accept(first_row, matching)?);
+                    }
                 }
             }
             found.total += rows.count();
@@ -194,11 +197,8 @@ impl<'a> Bm25Scorer<'a> {
             let mut of_phrase = Box::new([0.0; BLOCK_RANGES]);
             block.add_bounds(bounds, f32_above(weight), &mut of_phrase);
             sums.iter_mut().zip(of_phrase.iter()).for_each(|(sum, bound)| *sum += bound);
-            let rows = match block.bits() {
-                Some(rows) => Cow::Borrowed(rows),
-                None => Cow::Owned(RowBits::from_rows(block.low_bits())),
-            };
-            phrases.push((weight, PhraseBounds { bounds: of_phrase, rows }));
+            phrases
+                .push((weight, PhraseBounds { bounds: of_phrase, rows: PhraseRows::new(block) }));
         }
         phrases.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         BlockBounds { sums, phrases: phrases.into_iter().map(|(_, phrase)| phrase).collect() }
@@ -217,7 +217,7 @@ impl<'a> Bm25Scorer<'a> {
         let mut groups: Vec<Group> = Vec::new();
         for (number, block) in blocks.iter().enumerate() {
             for first_range in (0..ALL_RANGES).step_by(usize::from(GROUP_RANGES)) {
-                let bound = block.highest_bound(first_range).map(|(_, bound)| bound);
+                let bound = block.highest_bound(first_range);
                 groups.extend(bound.map(|bound| Group { bound, block: number, first_range }));
             }
         }
@@ -226,7 +226,7 @@ impl<'a> Bm25Scorer<'a> {
         if groups.len() > 1 {
             for group in groups.iter().take(FIRST_GROUPS) {
                 let Some(block) = blocks.get_mut(group.block) else { continue };
-                let Some((range, bound)) = block.highest_bound(group.first_range) else { continue };
+                let Some((range, bound)) = block.best_range(group.first_range) else { continue };
                 if block.bounds.is_some() && f64::from(bound) >= scorer.floor {
                     scorer.score(block, group.first_range, range..range + 1, &mut visit)?;
                 }
@@ -445,6 +445,9 @@ mod tests {
         Arc::new(postings)
     }
 
+    type Accept = fn(i64, u64) -> Result<u64, ()>;
+    const ACCEPT_ALL: Option<Accept> = None;
+
     fn scores(phrases: &[Arc<Postings>], lengths: &[(i64, u32)]) -> Vec<(i64, f64)> {
         let matches = phrases.iter().map(|postings| postings.len() as u64).collect();
         let tokens: u64 = lengths.iter().map(|(_, length)| u64::from(*length)).sum();
@@ -459,7 +462,7 @@ mod tests {
             found.push((row, score));
             Ok(f64::NEG_INFINITY)
         };
-        let matches = scorer.find_matches(pause, |_, rows| Ok(rows)).unwrap();
+        let matches = scorer.find_matches(pause, ACCEPT_ALL).unwrap();
         let total = matches.total();
         scorer.score_matches(matches, pause, visit).unwrap();
         assert_eq!(total, found.len());
@@ -539,7 +542,7 @@ mod tests {
             let best_of = |prune: bool| {
                 let mut best = TopK::new(20);
                 let mut scored = 0;
-                let matches = scorer.find_matches(pause, |_, rows| Ok(rows)).unwrap();
+                let matches = scorer.find_matches(pause, ACCEPT_ALL).unwrap();
                 let total = matches.total();
                 let visited = scorer.score_matches(matches, pause, |key, score| {
                     scored += 1;

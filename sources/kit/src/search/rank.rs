@@ -185,10 +185,8 @@ fn select_top(
     let pause = || reader.check_deadline();
     let mut filter =
         plan.filter.map(|statements| RowFilter::new(reader, statements)).transpose()?;
-    let matches = scorer.find_matches(pause, |first_row, rows| match &mut filter {
-        Some(filter) => filter.accepted_rows(first_row, rows),
-        None => Ok(rows),
-    })?;
+    let accept = filter.as_mut().map(|filter| move |first, rows| filter.accepted_rows(first, rows));
+    let matches = scorer.find_matches(pause, accept)?;
     let total = matches.total();
     let mut best = TopK::new(request.limit);
     if request.order == Order::Relevance {

@@ -1,7 +1,5 @@
 //! The rows that match a query, and upper bounds of their scores.
 
-use std::borrow::Cow;
-
 use vademecum_fts5::{BLOCK_RANGES, PostingsBlock, RowBits};
 
 /// Number of ranges that are scored together.
@@ -34,7 +32,14 @@ pub(super) struct BlockBounds<'a> {
 /// Upper bounds of the scores of a phrase in each range of a block.
 pub(super) struct PhraseBounds<'a> {
     pub(super) bounds: Box<[f32; BLOCK_RANGES]>,
-    pub(super) rows: Cow<'a, RowBits>,
+    pub(super) rows: PhraseRows<'a>,
+}
+
+/// The rows of a phrase in a block.
+pub(super) enum PhraseRows<'a> {
+    Kept(&'a RowBits),
+    /// Of a block with few postings, for this query.
+    Made(Box<RowBits>),
 }
 
 /// A group of 64 ranges.
@@ -55,12 +60,20 @@ impl Matches<'_> {
 }
 
 impl BlockMatches<'_> {
+    /// Returns the highest upper bound of a group, if there is a match in it.
+    pub(super) fn highest_bound(&self, first_range: u16) -> Option<f32> {
+        self.matched_ranges(first_range).map(|range| self.bound(range)).reduce(f32::max)
+    }
+
     /// Returns the range of a group with the highest upper bound, if there is a match in the group.
-    pub(super) fn highest_bound(&self, first_range: u16) -> Option<(u16, f32)> {
-        let ranges = first_range..first_range + GROUP_RANGES;
-        let matched = ranges.filter(|range| self.rows.range(*range) != 0);
-        let bounded = matched.map(|range| (range, self.bound(range)));
+    pub(super) fn best_range(&self, first_range: u16) -> Option<(u16, f32)> {
+        let bounded = self.matched_ranges(first_range).map(|range| (range, self.bound(range)));
         bounded.max_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
+
+    fn matched_ranges(&self, first_range: u16) -> impl Iterator<Item = u16> {
+        let ranges = first_range..first_range + GROUP_RANGES;
+        ranges.filter(|range| self.rows.range(*range) != 0)
     }
 
     fn bound(&self, range: u16) -> f32 {
@@ -74,6 +87,22 @@ impl BlockMatches<'_> {
         match &self.bounds {
             Some(bounds) if rows != 0 => bounds.promising_rows(range, rows, floor),
             Some(_) | None => rows,
+        }
+    }
+}
+
+impl<'a> PhraseRows<'a> {
+    pub(super) fn new(block: &PostingsBlock<'a>) -> Self {
+        block
+            .bits()
+            .map_or_else(|| Self::Made(Box::new(RowBits::from_rows(block.low_bits()))), Self::Kept)
+    }
+
+    #[inline]
+    fn range(&self, range: u16) -> u64 {
+        match self {
+            Self::Kept(rows) => rows.range(range),
+            Self::Made(rows) => rows.range(range),
         }
     }
 }
