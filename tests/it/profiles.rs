@@ -17,7 +17,7 @@ use vademecum_core::{
 };
 use vademecum_sql::{ErrorCode, Profiles};
 
-use crate::support::{CommandOutput, Library, vademecum_command};
+use crate::support::{CommandOutput, Library, open_data_folder, vademecum_command};
 
 const MARK: &str = "s3cr3t-marker";
 
@@ -370,7 +370,8 @@ async fn authenticate_with_key(library: &Library, user: &str) -> Principal {
     let key = library.create_key(user);
     let auth = Auth { mode: AuthMode::Multi, ..Auth::default() };
     let owner = local_principal("local".parse().unwrap());
-    let authenticator = Authenticator::open(&auth, &library.data_folder(), owner).unwrap();
+    let authenticator =
+        Authenticator::open(&auth, open_data_folder(&library.data_folder()), owner).unwrap();
     let credentials = Credentials { token: Some(key.as_str().into()), ..Credentials::default() };
     authenticator.authenticate(&credentials).await.unwrap()
 }

@@ -14,7 +14,7 @@ use vademecum_kit::{
     },
     search::is_stop_word,
     source::SourceError,
-    store::{Database, Durability, Store},
+    store::{Database, Durability},
 };
 
 use crate::support::{Library, McpClient, SeededRng, Server};
@@ -99,7 +99,7 @@ impl RandomLibrary {
                     (rng.random_words(subject, 4), rng.random_words(subject, 60 + 20 * subject))
                 })
                 .collect();
-            let store = Store::new(source.database(), &invented.user_folder());
+            let store = invented.library.store(source.database());
             let save = |writer: &vademecum_kit::store::Writer<'_>| {
                 for draft in passage_drafts(source.name(), &passages) {
                     source.save_draft(writer, &draft)?;

@@ -355,7 +355,8 @@ fn killed_sync_leaves_collection_intact() {
     let file = trio.write_settings(&collection_settings("cursor = { column = \"Changed\" }"));
     let sync = |arguments: &[&str]| {
         let config = ["--json", "--config", file.to_str().unwrap()];
-        trio.library.run(&[&["collection", "sync", "posts_lite"], arguments, &config].concat())
+        trio.library
+            .run_build(&[&["collection", "sync", "posts_lite"], arguments, &config].concat())
     };
     assert_eq!(sync(&[]).parse_json()[0]["documents"], 3_000);
     for bytes in [0, 1, 300_000] {

@@ -11,4 +11,4 @@ if [ -n "${data:-}" ]; then
     VADEMECUM_ARCHIVE_SCHEMA="it_$(printf %s "$data" | sha256sum | cut -c1-24)"
     export VADEMECUM_ARCHIVE_URL VADEMECUM_ARCHIVE_SCHEMA
 fi
-exec "${CARGO_TARGET_DIR:-$(dirname "$0")/../../target}/debug/vademecum" "$@"
+exec "${CARGO_TARGET_DIR:-${0%/*}/../../target}/debug/vademecum" "$@"

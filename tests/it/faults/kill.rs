@@ -154,7 +154,7 @@ fn collection_versions(library: &Library) -> Vec<(String, u64)> {
 fn build_collection(library: &Library, version: &str) {
     let docs = library.file_path("docs");
     let arguments = ["collection", "build", "kb", docs.to_str().unwrap(), "--project", "P"];
-    let done = library.run(&[&arguments[..], &["--version", version, "--rebuild"]].concat());
+    let done = library.run_build(&[&arguments[..], &["--version", version, "--rebuild"]].concat());
     assert_eq!(done.code, 0, "{done:?}");
 }
 

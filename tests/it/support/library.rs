@@ -13,7 +13,9 @@ use tempfile::TempDir;
 
 use vademecum_kit::store::{Database, Store};
 
-use super::{Server, StdioClient, open_data_folder, vademecum_command};
+use super::{
+    Server, StdioClient, follows_archive, open_data_folder, vademecum_command, wait_until,
+};
 
 /// The five sources, in the order in which they are listed.
 pub(crate) const SOURCES: [&str; 5] = ["notes", "media", "chats", "characters", "prompts"];
@@ -124,6 +126,20 @@ impl Library {
         let done = self.run(&arguments);
         assert_eq!(done.code, 0, "{done:?}");
         assert!(!done.stderr.contains("skipped"), "{done:?}");
+    }
+
+    /// Runs a command that builds a collection. If data folders follow an archive, the claim of a build
+    /// that was killed ends some seconds later.
+    pub(crate) fn run_build(&self, arguments: &[&str]) -> CommandOutput {
+        let mut done = self.run(arguments);
+        wait_until("the end of the claim of a killed build", || {
+            let is_claimed = follows_archive() && done.stderr.contains("is being built already");
+            if is_claimed {
+                done = self.run(arguments);
+            }
+            !is_claimed
+        });
+        done
     }
 
     /// Runs a command on this library and waits for its end.

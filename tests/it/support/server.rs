@@ -1,10 +1,11 @@
 //! A server process that runs for the duration of a test.
 
 use std::{
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
     rc::Rc,
+    sync::{Arc, Mutex},
     thread::{self, JoinHandle},
 };
 
@@ -13,13 +14,15 @@ use tempfile::TempDir;
 
 use super::{
     HttpClient, HttpRequest, McpClient, StatelessClient, WebSocketClient, vademecum_command,
+    wait_until,
 };
 
 /// A server on its own port. Dropping it kills the process.
 pub(crate) struct Server {
     process: Child,
     address: String,
-    log: Option<JoinHandle<String>>,
+    log: Arc<Mutex<String>>,
+    log_reader: Option<JoinHandle<()>>,
     _folder: Rc<TempDir>,
 }
 
@@ -39,11 +42,11 @@ impl Server {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut log = BufReader::new(process.stderr.take().unwrap());
+        let mut output = BufReader::new(process.stderr.take().unwrap());
         let mut start = String::new();
         let address = loop {
             let begin = start.len();
-            let length = log.read_line(&mut start).unwrap();
+            let length = output.read_line(&mut start).unwrap();
             let line = start[begin..].trim();
             let listening = line.strip_prefix("listening on http://");
             match listening.and_then(|rest| rest.strip_suffix("/mcp")) {
@@ -54,12 +57,14 @@ impl Server {
             }
         };
         // Reads the log continuously, so that the server never blocks on a full pipe.
-        let log = thread::spawn(move || {
-            let mut text = Vec::new();
-            log.read_to_end(&mut text).unwrap();
-            String::from_utf8(text).unwrap()
-        });
-        Self { process, address, log: Some(log), _folder: folder }
+        let log = Arc::new(Mutex::new(String::new()));
+        let text = Arc::clone(&log);
+        let log_reader = Some(thread::spawn(move || {
+            for line in output.lines() {
+                *text.lock().unwrap() += &(line.unwrap() + "\n");
+            }
+        }));
+        Self { process, address, log, log_reader, _folder: folder }
     }
 
     /// Returns the process id.
@@ -72,10 +77,16 @@ impl Server {
         self.process.wait().unwrap().code()
     }
 
+    /// Waits until the log contains a text.
+    pub(crate) fn wait_for_log(&self, text: &str) {
+        wait_until(text, || self.log.lock().unwrap().contains(text));
+    }
+
     /// Kills the process and returns its log.
     pub(crate) fn kill_and_read_log(mut self) -> String {
         self.process.kill().unwrap();
-        self.log.take().unwrap().join().unwrap()
+        self.log_reader.take().unwrap().join().unwrap();
+        std::mem::take(&mut self.log.lock().unwrap())
     }
 
     /// Returns host and port.
