@@ -19,7 +19,7 @@ impl UserRegistry {
     /// Returns the current gauges. They do not identify users.
     pub fn read_gauges(&self) -> Vec<Gauge> {
         let mut sum = LibraryTotals::default();
-        let libraries = self.open_library_list();
+        let libraries = self.list_open_libraries();
         for library in &libraries {
             for store in library.stores() {
                 let (waits, waited) = store.waits();

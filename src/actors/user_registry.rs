@@ -217,13 +217,13 @@ impl UserRegistry {
     }
 
     /// Returns the open libraries.
-    pub(super) fn open_library_list(&self) -> Vec<Library> {
+    pub(super) fn list_open_libraries(&self) -> Vec<Library> {
         self.libraries.iter().map(|entry| entry.library.clone()).collect()
     }
 
     /// Closes the files of all libraries after a checkpoint.
     pub fn close_all(&self) {
-        self.open_library_list().iter().for_each(Library::close_stores);
+        self.list_open_libraries().iter().for_each(Library::close_stores);
     }
 
     /// Returns the folder of a user's library.
@@ -286,7 +286,7 @@ impl UserRegistry {
         if self.config.data.archive().is_none() {
             return Ok(0);
         }
-        let open = self.open_library_list();
+        let open = self.list_open_libraries();
         let open = open.iter().map(|library| library.folder().to_owned()).collect();
         library_copies::remove_unused(&self.config.data.path().join("users"), &open, max_bytes)
     }

@@ -51,14 +51,14 @@ pub(crate) fn imports_page(context: &FormContext, imports: &Imports) -> Page {
                 ul { @for line in &imports.report { li dir="auto" { (line) } } }
             }
         }
-        @if imports.may_write { (upload_form(context)) }
+        @if imports.may_write { (render_upload_form(context)) }
         (unsupported(&imports.unsupported))
         (files(imports))
     };
     Page::new("Imports", content)
 }
 
-fn upload_form(context: &FormContext) -> Markup {
+fn render_upload_form(context: &FormContext) -> Markup {
     html! {
         form.card.drop method="post" action=(UPLOAD_PATH) enctype="multipart/form-data" {
             (context.hidden_fields())

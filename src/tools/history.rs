@@ -31,7 +31,7 @@ impl Tool for KnowledgeHistory {
     const DESCRIPTION: &'static str = "List the versions of an item, newest first: when which client \
         changed what.";
     // Listed with the writing tools: the list of tools is short by default.
-    const RIGHT: Right = Right::Write;
+    const REQUIRED_RIGHT: Right = Right::Write;
     type Output = ItemHistory;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {

@@ -38,7 +38,7 @@ pub trait Tool: DeserializeOwned + JsonSchema + 'static {
     /// Toolset that lists the tool.
     const TOOLSET: Toolset = Toolset::Knowledge;
     /// Right that the caller needs.
-    const RIGHT: Right = Right::Read;
+    const REQUIRED_RIGHT: Right = Right::Read;
     /// Side effects of a call; the source of the tool annotations.
     const EFFECT: ToolEffect = ToolEffect::Reads;
     /// Format of error results.
@@ -164,7 +164,7 @@ impl RegisteredTool {
             title: T::TITLE.into(),
             description: T::DESCRIPTION.into(),
             toolset: T::TOOLSET,
-            right: T::RIGHT,
+            right: T::REQUIRED_RIGHT,
             effect: T::EFFECT,
             schemas: ToolSchemas { input, output: Some(schema::output_schema::<T::Output>()) },
             audience: ToolAudience::Everyone,

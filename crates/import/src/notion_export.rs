@@ -78,7 +78,7 @@ impl ExportReader<'_> {
         let mut archive = Archive::open_within(bytes, budget)?;
         for name in archive.file_names() {
             let inner = format!("{place}{name}");
-            if is_ignored(&name) || !self.is_read(&name) {
+            if is_ignored(&name) || !self.must_unpack(&name) {
                 continue;
             }
             let modified = archive.modified(&name);
@@ -112,7 +112,7 @@ impl ExportReader<'_> {
     }
 
     /// Returns `true` if a file must be unpacked in this pass.
-    fn is_read(&self, name: &str) -> bool {
+    fn must_unpack(&self, name: &str) -> bool {
         is_archive(name) || is_page_name(name) == (self.pass == Pass::Pages)
     }
 

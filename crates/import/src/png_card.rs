@@ -121,7 +121,7 @@ fn read_first_card(png: &[u8]) -> Result<(CharacterDraft, Vec<Problem>), CardErr
     Err(first_error.unwrap_or(CardError::NoChunk))
 }
 
-/// A text chunk with a card.
+/// A text chunk of a PNG file that holds a character card.
 #[derive(Debug)]
 struct CardChunk {
     /// Keyword of the chunk.

@@ -58,7 +58,7 @@ impl Tool for RagAdminStats {
     const DESCRIPTION: &'static str = "How many documents and chunks each source holds, and when \
         it was last synced.";
     const TOOLSET: Toolset = Toolset::Rag;
-    const RIGHT: Right = Right::Admin;
+    const REQUIRED_RIGHT: Right = Right::Admin;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
     type Output = RagAdminStatsOutput;
 
@@ -118,7 +118,7 @@ impl Tool for RagAdminSync {
     const DESCRIPTION: &'static str = "Sync sources with the folders or tables they are built \
         from, in the background. rag.admin.stats shows when it is done.";
     const TOOLSET: Toolset = Toolset::Rag;
-    const RIGHT: Right = Right::Admin;
+    const REQUIRED_RIGHT: Right = Right::Admin;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
     const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Output = RagAdminSyncOutput;

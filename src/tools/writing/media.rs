@@ -36,7 +36,7 @@ impl Tool for MediaAdd {
     const TITLE: &'static str = "Add a document";
     const DESCRIPTION: &'static str = "Add a document or an article. An identical one is not \
         added again.";
-    const RIGHT: Right = Right::Write;
+    const REQUIRED_RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::AddsOnce;
     type Output = WrittenItem;
 

@@ -34,7 +34,7 @@ impl Tool for NotesCreate {
     const NAME: &'static str = "notes.create";
     const TITLE: &'static str = "Write a note";
     const DESCRIPTION: &'static str = "Write a new note.";
-    const RIGHT: Right = Right::Write;
+    const REQUIRED_RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Adds;
     type Output = WrittenItem;
 
@@ -63,7 +63,7 @@ impl Tool for NotesAppend {
     const NAME: &'static str = "notes.append";
     const TITLE: &'static str = "Add to a note";
     const DESCRIPTION: &'static str = "Add text at the end of a note, on a line of its own.";
-    const RIGHT: Right = Right::Write;
+    const REQUIRED_RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Adds;
     type Output = WrittenItem;
 
@@ -96,7 +96,7 @@ impl Tool for NotesUpdate {
     const TITLE: &'static str = "Change a note";
     const DESCRIPTION: &'static str = "Replace a note's title, content or tags. Read it with \
         notes.get first: if it has another version by then, nothing is changed.";
-    const RIGHT: Right = Right::Write;
+    const REQUIRED_RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Output = WrittenItem;
 
@@ -129,7 +129,7 @@ impl Tool for NotesDelete {
     const NAME: &'static str = "notes.delete";
     const TITLE: &'static str = "Delete a note";
     const DESCRIPTION: &'static str = "Delete a note.";
-    const RIGHT: Right = Right::Write;
+    const REQUIRED_RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Output = WrittenItem;
 

@@ -28,7 +28,7 @@ impl Tool for KnowledgeRestore {
     const NAME: &'static str = "knowledge.restore";
     const TITLE: &'static str = "Restore a version";
     const DESCRIPTION: &'static str = "Bring an earlier version of an item back, as a new version.";
-    const RIGHT: Right = Right::Write;
+    const REQUIRED_RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Output = WrittenItem;
 

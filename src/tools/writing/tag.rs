@@ -30,7 +30,7 @@ impl Tool for KnowledgeTag {
     const TITLE: &'static str = "Tag an item";
     const DESCRIPTION: &'static str = "Put tags on a note, document, character or prompt, or take \
         them off.";
-    const RIGHT: Right = Right::Write;
+    const REQUIRED_RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Output = WrittenItem;
 

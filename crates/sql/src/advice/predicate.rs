@@ -94,8 +94,12 @@ fn comparison(part: &Expr) -> Option<Predicate> {
                 (Some(one), Some(other)) if !is_range && one.alias != other.alias => {
                     Some(Predicate::Join(one, other))
                 }
-                (Some(column), None) if is_constant(right) => Some(one_column(is_range, column)),
-                (None, Some(column)) if is_constant(left) => Some(one_column(is_range, column)),
+                (Some(column), None) if is_constant(right) => {
+                    Some(column_predicate(is_range, column))
+                }
+                (None, Some(column)) if is_constant(left) => {
+                    Some(column_predicate(is_range, column))
+                }
                 _ => None,
             }
         }
@@ -114,7 +118,8 @@ fn comparison(part: &Expr) -> Option<Predicate> {
     }
 }
 
-fn one_column(is_range: bool, column: PlanColumn) -> Predicate {
+/// Returns the predicate that compares a column with a constant.
+fn column_predicate(is_range: bool, column: PlanColumn) -> Predicate {
     if is_range { Predicate::Range(column) } else { Predicate::Equality(column) }
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn find_snippet_start(
             break;
         }
         if !letter.is_whitespace() {
-            places.record(at, letter, before, near);
+            places.add_candidate(at, letter, before, near);
         }
         before = before.advance(letter);
     }
@@ -86,7 +86,8 @@ pub(crate) fn find_snippet_start(
 }
 
 impl StartCandidates {
-    fn record(&mut self, at: usize, letter: char, before: ScanState, near: usize) {
+    /// Adds the position `at` of a letter, if an excerpt may start there.
+    fn add_candidate(&mut self, at: usize, letter: char, before: ScanState, near: usize) {
         let begins_one = match (before.sentence, before.last) {
             (_, LastCharacter::Space(breaks)) if breaks > 1 => true,
             (_, LastCharacter::Space(1)) | (SentenceState::Ended, LastCharacter::Space(_)) => {

@@ -165,7 +165,7 @@ impl Follower {
             self.group.status().count_discarded();
             file.tables.clear(&transaction)?;
             // The archive has only rows that were changed since the file was created.
-            self.restore_first_rows(file, &transaction)?;
+            self.restore_initial_rows(file, &transaction)?;
             (seen, keys) = (Head::default(), FtsKeys::new());
             followed = self.receive(file, &transaction, seen, &mut keys)?;
         }
@@ -194,13 +194,13 @@ impl Follower {
         Ok((head, changes))
     }
 
-    /// Stores the rows that a new database has.
-    fn restore_first_rows(
+    /// Stores the rows that the migrations insert into a new database, again.
+    fn restore_initial_rows(
         &self,
         file: &FollowedFile,
         transaction: &Transaction<'_>,
     ) -> Result<(), StoreError> {
-        for entry in self.first_rows()? {
+        for entry in self.initial_rows()? {
             let stored = file.tables.apply(transaction, entry, &mut FtsKeys::new());
             stored.map_err(|error| ArchiveError::Refused(error.to_string()))?;
         }

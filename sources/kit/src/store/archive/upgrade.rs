@@ -35,7 +35,7 @@ impl Follower {
     }
 
     /// Returns the rows that a new database has.
-    pub(super) fn first_rows(&self) -> Result<Vec<Entry>, StoreError> {
+    pub(super) fn initial_rows(&self) -> Result<Vec<Entry>, StoreError> {
         let connection = open_temporary()?;
         for migration in self.database.migrations() {
             connection.execute_batch(migration)?;
