@@ -162,6 +162,19 @@ fn file_that_is_not_archived_is_refused_until_uploaded() {
 }
 
 #[test]
+fn empty_file_opened_without_archive_follows_later() {
+    let archive = Arc::new(MemoryArchive::default());
+    let [here, there] = folders();
+    save(&open(there.path(), &archive), "rye").unwrap();
+    // As `check` does with the file of a program that was killed while it created it.
+    let store = Store::new(Database::Prompts, here.path());
+    std::fs::write(store.path(), "").unwrap();
+    assert!(names(&store).is_empty());
+    store.close();
+    assert_eq!(names(&open(here.path(), &archive)), ["rye"]);
+}
+
+#[test]
 fn interrupted_upload_is_completed() {
     let archive = Arc::new(MemoryArchive::default());
     let [here] = folders();

@@ -387,8 +387,9 @@ impl Store {
         for migration in migrations.iter().skip(done) {
             transaction.execute_batch(migration).map_err(failed)?;
         }
-        if done == 0 && self.follower.is_some() {
+        if done == 0 && self.database.can_follow() {
             // In this transaction, so that a crash leaves no file that seems to have rows of its own.
+            // Without an archive as well, because `check` may be the first to open an empty file.
             mark_new(&transaction).map_err(failed)?;
         }
         transaction
