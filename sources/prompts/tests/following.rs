@@ -8,7 +8,7 @@ use vademecum_kit::{
     source::{Source, SourceError},
     store::{
         Database, Durability, Store, StoreError,
-        archive::{Archive, ArchiveError, Entry, Head, PartName, Upload, WriteId},
+        archive::{Archive, ArchiveError, Entry, FileState, Head, PartName, Upload, WriteId},
     },
 };
 use vademecum_prompts::Prompts;
@@ -169,6 +169,7 @@ fn empty_file_opened_without_archive_follows_later() {
     // As `check` does with the file of a program that was killed while it created it.
     let store = Store::new(Database::Prompts, here.path());
     std::fs::write(store.path(), "").unwrap();
+    assert_eq!(store.file_state().unwrap(), FileState::Missing);
     assert!(names(&store).is_empty());
     store.close();
     assert_eq!(names(&open(here.path(), &archive)), ["rye"]);

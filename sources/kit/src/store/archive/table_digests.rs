@@ -31,7 +31,7 @@ pub struct TableDigests(BTreeMap<String, TableDigest>);
 /// Relation of a file to an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileState {
-    /// The file does not exist.
+    /// The file does not exist, or has no tables, because its creation was interrupted.
     Missing,
     /// The file follows no archive.
     Own,
@@ -134,6 +134,10 @@ impl Store {
             return Ok(FileState::Missing);
         }
         let connection = self.inspect()?;
+        // A program was killed while it created the file.
+        if self.detect_schema(&connection)? == 0 {
+            return Ok(FileState::Missing);
+        }
         let sql = include_str!("../sql/has_archive_state.sql");
         if connection.query_row(sql, [], |_| Ok(())).optional()?.is_none() {
             return Ok(FileState::Own);
