@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Library, McpClient, ReceivedFrame};
+use crate::support::{Library, McpClient, ReceivedFrame, wait_until};
 
 fn library_of_ada() -> Library {
     let library = Library::new();
@@ -184,11 +184,9 @@ fn writing_stops_at_quota_of_items() {
     assert!(checked.stdout.contains("warning: use of ada"), "{checked:?}");
     assert!(checked.stdout.contains("3 of 3 items"), "{checked:?}");
     client.call_tool("notes.delete", &json!({ "note_id": added[0]["id"] }));
-    let is_added = || client.tool_result("notes.create", &note)["isError"] == false;
-    assert!((0..100).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        is_added()
-    }));
+    wait_until("room in the quota", || {
+        client.tool_result("notes.create", &note)["isError"] == false
+    });
     assert_eq!(library.run(&["user", "quota", "ada", "--items", "0"]).code, 0);
     (0..3).for_each(|_| drop(client.call_tool("notes.create", &note)));
 }

@@ -8,7 +8,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use vademecum_kit::{
     search::FtsQuery,
 };
 
-use super::support::{Library, McpClient};
+use super::support::{Library, McpClient, wait_until};
 
 const HTML: &str = "<!doctype html><html><head><title>Rye in the oven</title></head><body><nav>Home</nav>\
     <article><h1>Rye in the oven</h1><p>Bake it dark, for an hour and a half, and leave it alone for a \
@@ -489,11 +489,7 @@ fn idle_server_keeps_no_replaced_file() {
     drop(server.kill_and_read_log());
     let live = database_numbers(&library).pop().unwrap();
     let server = library.serve();
-    let begun = Instant::now();
-    while database_numbers(&library) != [live] {
-        assert!(begun.elapsed() < Duration::from_mins(1), "{:?}", database_numbers(&library));
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the removal of the replaced file", || database_numbers(&library) == [live]);
     let found = server.client().call_tool("rag.search_fts", &json!({ "query": "dough" }));
     assert_eq!(found["results"].as_array().unwrap().len(), 4);
 }

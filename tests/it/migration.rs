@@ -1,18 +1,13 @@
 //! Migration of a library that an earlier version of the program wrote.
 
-use std::{
-    fs,
-    path::PathBuf,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{fs, path::PathBuf};
 
 use rusqlite::{Connection, OpenFlags, types::Value};
 use serde_json::json;
 
 use crate::{
     plain_sqlite,
-    support::{Library, McpClient},
+    support::{Library, McpClient, wait_until},
 };
 
 /// The schema of notes, chats and characters at version 4, with characters stored and indexed as
@@ -211,11 +206,7 @@ fn earlier_index_is_searched_and_rebuilt_in_background() {
     };
     // The first search finds the earlier words, or those of a table that is already rebuilt.
     assert!(found("earlier") <= 1);
-    let deadline = Instant::now() + Duration::from_mins(1);
-    while note_words_version(&connection) != 3 {
-        assert!(Instant::now() < deadline, "the table is not rebuilt");
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the rebuilt table", || note_words_version(&connection) == 3);
     assert_eq!((found("книга"), found("earlier")), (1, 0));
 }
 
@@ -287,15 +278,10 @@ fn earlier_library_is_found_in_all_spellings() {
     let (library, _) = library_with_chacha(&statements);
     let server = library.serve();
     let client = server.client();
-    let deadline = Instant::now() + Duration::from_mins(1);
     for (query, uri) in [("email", "notes://n"), ("usa", "chats://c")] {
-        loop {
+        wait_until(query, || {
             let found = client.call_tool("knowledge.search", &json!({ "query": query }));
-            if found["results"][0]["uri"] == uri {
-                break;
-            }
-            assert!(Instant::now() < deadline, "{found}");
-            thread::sleep(Duration::from_millis(20));
-        }
+            found["results"][0]["uri"] == uri
+        });
     }
 }
