@@ -61,7 +61,14 @@ impl Audit {
             }
             print_line(if separator == "[" { "[]" } else { "]" });
         } else if exists {
-            store.for_each(&filter, |row| print_line(&sanitize_columns(&format_row(&row))))?;
+            let mut is_empty = true;
+            store.for_each(&filter, |row| {
+                print_line(&sanitize_columns(&format_row(&row)));
+                is_empty = false;
+            })?;
+            if is_empty {
+                print_error("no matching entry in the audit log");
+            }
         }
         Ok(ExitCode::SUCCESS)
     }

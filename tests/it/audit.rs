@@ -275,6 +275,8 @@ fn audit_command_filters_and_prints_newest_last() {
     assert!(times.len() >= 10 && times.is_sorted(), "{text}");
     assert_eq!(text.lines().last().unwrap().split('\t').nth(5), Some("notes.get"), "{text}");
     assert_eq!(library.run(&["audit", "--since", "yesterday"]).code, 2);
+    let none = library.run(&["audit", "--tool", "notes.delete"]);
+    assert!(none.stdout.is_empty() && none.stderr.contains("no matching entry"), "{none:?}");
 }
 
 #[test]
