@@ -301,25 +301,30 @@ impl<'a> PostingsBlock<'a> {
 
     /// Adds the rows to a set of the same block.
     pub fn add_to(&self, rows: &mut RowBits) {
-        match self.bits() {
-            Some(bits) => rows.union_with(bits),
+        match self.ranked_bits() {
+            Some(bits) => rows.union_with(&bits.rows),
             None => rows.insert_all(self.low_bits),
         }
     }
 
-    /// Adds the bounds of this block, times `weight`, to those of its ranges.
-    pub fn add_bounds(&self, bounds: &ScoreBounds, weight: f32, ranges: &mut [f32; BLOCK_RANGES]) {
-        bounds.add_block(self.position, self.low_bits, weight, ranges);
+    /// Returns the upper bounds of the scores of all postings, in their order.
+    pub fn bounds<'b>(&self, bounds: &'b ScoreBounds) -> &'b [u8] {
+        bounds.of_postings(self.block.start..self.block.start + self.len())
+    }
+
+    /// Returns the highest of these bounds.
+    pub fn highest_bound(&self, bounds: &ScoreBounds) -> u8 {
+        bounds.highest_of_block(self.position)
+    }
+
+    /// Returns the bound of the row with these lower 16 bits, if it contains the phrase.
+    pub fn bound_of_row(&self, bounds: &ScoreBounds, low: u16) -> Option<u8> {
+        self.bounds(bounds).get(self.position_of(low)?).copied()
     }
 
     /// Returns the lower 16 bits of the rows, in ascending order.
     pub fn low_bits(&self) -> &'a [u16] {
         self.low_bits
-    }
-
-    /// Returns the rows as a set of bits if there are many.
-    pub fn bits(&self) -> Option<&'a RowBits> {
-        self.ranked_bits().map(|bits| &bits.rows)
     }
 
     fn ranked_bits(&self) -> Option<&'a RankedBits> {
@@ -329,48 +334,49 @@ impl<'a> PostingsBlock<'a> {
 
     /// Iterates over the postings in ascending order.
     pub fn postings(&self) -> impl Iterator<Item = Posting<'a>> + use<'a> {
-        self.postings_between(0, self.len())
+        let block = *self;
+        (0..).zip(self.low_bits).map(move |(position, low)| block.posting_at(position, *low))
     }
 
-    /// Iterates over the postings of rows whose lower 16 bits are from `first` to `last`, in
-    /// ascending order.
-    pub fn postings_in_rows(
+    /// Iterates over the postings of those rows of `lows` that contain the phrase, with their index
+    /// in `lows`. `lows` are the lower 16 bits of rows, in ascending order.
+    pub fn postings_of_rows<'r>(
         &self,
-        first: u16,
-        last: u16,
-    ) -> impl Iterator<Item = Posting<'a>> + use<'a> {
-        let start = self.low_bits.partition_point(|low| *low < first);
-        let rest = self.low_bits.get(start..).unwrap_or_default();
-        self.postings_between(start, start + rest.partition_point(|low| *low <= last))
-    }
-
-    /// Returns the posting of the row with these lower 16 bits.
-    pub fn posting(&self, low: u16) -> Option<Posting<'a>> {
-        let position = match self.ranked_bits() {
-            Some(bits) => bits.position(low)?,
-            None => self.low_bits.binary_search(&low).ok()?,
-        };
-        self.postings_between(position, position + 1).next()
-    }
-
-    fn postings_between(
-        &self,
-        start: usize,
-        end: usize,
-    ) -> impl Iterator<Item = Posting<'a>> + use<'a> {
-        let (all, block) = (self.postings, self.block);
-        let low_bits = self.low_bits.get(start..end).unwrap_or_default();
-        (block.start + start..).zip(low_bits).map(move |(posting, low)| Posting {
-            row: (block.number << BLOCK_BITS) | i64::from(*low),
-            frequency: all.frequency(posting),
-            postings: all,
-            position: posting,
+        lows: &'r [u16],
+    ) -> impl Iterator<Item = (usize, Posting<'a>)> + use<'a, 'r> {
+        let (block, bits) = (*self, self.ranked_bits());
+        let mut passed = 0;
+        lows.iter().enumerate().filter_map(move |(index, low)| {
+            let position = if let Some(bits) = bits {
+                bits.position(*low)?
+            } else {
+                passed += count_below(block.low_bits.get(passed..)?, *low);
+                (block.low_bits.get(passed)? == low).then_some(passed)?
+            };
+            Some((index, block.posting_at(position, *low)))
         })
+    }
+
+    fn position_of(&self, low: u16) -> Option<usize> {
+        match self.ranked_bits() {
+            Some(bits) => bits.position(low),
+            None => self.low_bits.binary_search(&low).ok(),
+        }
+    }
+
+    fn posting_at(&self, position: usize, low: u16) -> Posting<'a> {
+        let posting = self.block.start + position;
+        Posting {
+            row: (self.block.number << BLOCK_BITS) | i64::from(low),
+            frequency: self.postings.frequency(posting),
+            postings: self.postings,
+            position: posting,
+        }
     }
 
     fn derived_bytes(&self) -> usize {
         let bits = if self.len() > SPARSE_POSTINGS { size_of::<RankedBits>() } else { 0 };
-        bits + self.len().min(BLOCK_RANGES)
+        bits + ScoreBounds::MAX_KEPT * self.len()
     }
 }
 
@@ -394,6 +400,18 @@ impl RankedBits {
         let in_range = (rows & (bit - 1)).count_ones() as usize;
         (rows & bit != 0).then_some(usize::from(*before) + in_range)
     }
+}
+
+/// Returns the number of rows before the first that is not less than `low`, in a time that depends on
+/// that number.
+fn count_below(rows: &[u16], low: u16) -> usize {
+    let mut end = 1;
+    while rows.get(end - 1).is_some_and(|row| *row < low) {
+        end *= 2;
+    }
+    let start = end / 2;
+    let rest = rows.get(start..end.min(rows.len())).unwrap_or_default();
+    start + rest.partition_point(|row| *row < low)
 }
 
 fn write_varint(bytes: &mut Vec<u8>, mut value: u32) {
@@ -443,22 +461,31 @@ mod tests {
 
     #[test]
     fn block_finds_postings_by_row() {
-        let mut postings = Postings::default();
-        let rows: Vec<i64> = (-70_000..70_000).filter(|row| row % 5 == 0).collect();
-        for row in &rows {
-            postings.push(*row, 1.0, &[0, 3]);
-        }
-        let mut found = Vec::new();
-        for block in postings.blocks() {
-            assert_eq!(block.bits().map(RowBits::count), block.bits().map(|_| block.len()));
-            for group in 0..16 {
-                let first = group * 4_096;
-                found.extend(block.postings_in_rows(first, first + 4_095).map(|it| it.row));
+        for one_in in [5, 70] {
+            let mut postings = Postings::default();
+            let rows: Vec<i64> = (-70_000..70_000).filter(|row| row % one_in == 0).collect();
+            for row in &rows {
+                postings.push(*row, 1.0, &[0, 3]);
             }
-            assert!(block.low_bits().iter().all(|low| block.posting(*low).is_some()));
-            assert!(block.posting(block.low_bits()[0] + 1).is_none());
+            for step in [1, 3, 900] {
+                let lows: Vec<u16> = (0..=u16::MAX).step_by(step).collect();
+                let mut found = Vec::new();
+                for block in postings.blocks() {
+                    found.extend(block.postings_of_rows(&lows).map(|(index, posting)| {
+                        assert_eq!(posting.row & 0xFFFF, i64::from(lows[index]));
+                        posting.row
+                    }));
+                    let stands = |low: &&u16| block.position_of(**low).is_some();
+                    assert_eq!(lows.iter().filter(stands).count(), {
+                        let of_block = |row: &&i64| **row >> BLOCK_BITS == block.number();
+                        found.iter().filter(of_block).count()
+                    });
+                }
+                let step = i64::try_from(step).unwrap();
+                let wanted = |row: &i64| (row & 0xFFFF) % step == 0;
+                assert_eq!(found, rows.iter().copied().filter(wanted).collect::<Vec<_>>());
+            }
+            assert!(postings.rows().all(|it| it.segments().eq([0, 3])));
         }
-        assert_eq!(found, rows);
-        assert!(postings.rows().all(|it| it.segments().eq([0, 3])));
     }
 }

@@ -79,6 +79,6 @@ impl RowBits {
 
     /// Iterates over the ranges of 64 rows, as sets of bits.
     pub fn ranges(&self) -> impl Iterator<Item = (u16, u64)> {
-        (0..).zip(self.0)
+        (0..).zip(self.0.iter().copied())
     }
 }

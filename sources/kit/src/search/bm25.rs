@@ -4,24 +4,19 @@
 //! rows has the weight 1e-6. The operations and their order are those of FTS5, so scores are
 //! bit-identical.
 //!
-//! First the matching rows are found as sets of bits, which counts them. Then groups of 4,096 rows
-//! are scored, the most promising first. Upper bounds of the score of each phrase in each range of
-//! 64 rows are known: rows whose phrases together cannot reach the lowest score of interest are not
-//! scored (block-max pruning, Ding and Suel 2011; max-score pruning, Turtle and Flood 1995; ranges by row
-//! number, Dimopoulos, Nepomnyachiy and Suel 2013).
+//! Rows are visited in blocks of 65,536. The matching rows of a block are found as a set of bits,
+//! which counts them. Then upper bounds of the scores of the phrases are added, and only rows whose
+//! sum reaches the lowest score of interest are scored ([`super::bound_sums`]).
 //!
 //! A long row scores at least as high as its best passage would score as a row of its own.
 //! Otherwise a book with one relevant page would rank below any short text that contains one of the
 //! words.
 
-use std::{collections::BTreeSet, ops::Range, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
-use vademecum_fts5::{BLOCK_RANGES, Posting, Postings, PostingsBlock, RowBits, ScoreBounds};
+use vademecum_fts5::{Postings, PostingsBlock, RowBits};
 
-use super::row_matches::{
-    ALL_RANGES, BlockBounds, BlockMatches, GROUP_RANGES, Group, Matches, PhraseBounds, PhraseRows,
-    slots,
-};
+use super::bound_sums::{BoundScale, BoundSums, PhraseBounds};
 use crate::{
     model::{CorpusStatistics, to_f64},
     store::{LONG_ROW_WORDS, PASSAGE_WORDS, RowLengths},
@@ -32,17 +27,10 @@ const B: f64 = 0.75;
 
 /// Number of rows of a block.
 const BLOCK_ROWS: i64 = 65_536;
-/// Number of rows that are scored together.
-const GROUP_SLOTS: usize = 4_096;
-/// Number of groups of which the best range is scored first, so that the lowest score of interest
-/// rises early.
-const FIRST_GROUPS: usize = 32;
-/// Maximum number of rows of a group whose postings are looked up one by one.
-const MAX_SINGLE_ROWS: u32 = 24;
-/// With fewer postings, scoring all of them is faster than looking at bounds.
-const MIN_BOUNDED_POSTINGS: usize = 2_048;
-/// Number of row lengths whose norm is precomputed.
-const PRECOMPUTED_NORMS: usize = 1_024;
+/// Number of ranges of 64 rows in a block.
+const BLOCK_RANGES: u16 = 1_024;
+/// With fewer postings, scoring all rows is faster than adding bounds.
+const MIN_BOUNDED_POSTINGS: usize = 256;
 
 /// Finds and scores the rows that match a query.
 pub(super) struct Bm25Scorer<'a> {
@@ -50,7 +38,9 @@ pub(super) struct Bm25Scorer<'a> {
     required: usize,
     excluded: &'a [Arc<Postings>],
     hidden: &'a [i64],
-    norms: LengthNorms<'a>,
+    lengths: &'a RowLengths,
+    /// Average number of words in a row.
+    average_length: f64,
 }
 
 struct ScoredPhrase<'a> {
@@ -60,13 +50,44 @@ struct ScoredPhrase<'a> {
     times: usize,
 }
 
-/// A phrase in one segment of a long row.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-struct SegmentMatch {
-    slot: usize,
-    segment: u32,
-    phrase: usize,
-    weight: f64,
+/// The phrases in the segments of long rows.
+#[derive(Debug, Default)]
+struct SegmentWeights {
+    /// By row, in the order of the scores, and by segment.
+    rows: Vec<Vec<SegmentWeight>>,
+}
+
+/// Weights of the phrases in a segment of a row.
+#[derive(Clone, Copy, Debug, Default)]
+struct SegmentWeight {
+    /// Sum of the weights of all phrases in the segment.
+    all: f64,
+    /// Sum of the weights of those that the segment before has as well.
+    repeated: f64,
+}
+
+impl SegmentWeights {
+    /// Adds a phrase to `segments` of a row, which are in ascending order.
+    fn add(&mut self, row: usize, weight: f64, segments: impl Iterator<Item = u32>) {
+        if self.rows.len() <= row {
+            self.rows.resize_with(row + 1, Vec::new);
+        }
+        let Some(row) = self.rows.get_mut(row) else { return };
+        let mut next = None;
+        for segment in segments {
+            let place = usize::try_from(segment).unwrap_or(usize::MAX);
+            if row.len() <= place {
+                row.resize(place + 1, SegmentWeight::default());
+            }
+            if let Some(sum) = row.get_mut(place) {
+                sum.all += weight;
+                if next == Some(segment) {
+                    sum.repeated += weight;
+                }
+            }
+            next = segment.checked_add(1);
+        }
+    }
 }
 
 impl<'a> Bm25Scorer<'a> {
@@ -83,38 +104,43 @@ impl<'a> Bm25Scorer<'a> {
         let weighted = phrases.iter().zip(statistics.phrase_weights());
         let phrases = weighted
             .map(|((postings, times), weight)| ScoredPhrase { postings, weight, times: *times })
-            .collect::<Vec<_>>();
-        let average = to_f64(statistics.tokens) / to_f64(statistics.rows.max(1));
-        let postings = phrases.iter().map(|phrase| phrase.postings.len()).sum();
-        let norms = LengthNorms::new(lengths, average, postings);
-        Self { phrases, required, excluded, hidden, norms }
+            .collect();
+        let average_length = to_f64(statistics.tokens) / to_f64(statistics.rows.max(1));
+        Self { phrases, required, excluded, hidden, lengths, average_length }
     }
 
-    /// Finds the matching rows. `accept`, if any, is called with the first of 64 adjacent rows and the
-    /// bits of those that match, and returns the bits of those that are wanted. Calls `pause`
-    /// regularly, so that it can abort the loop.
-    pub(super) fn find_matches<E>(
+    /// Finds the matching rows and returns their number. Calls `visit` with the row and score of
+    /// each, in no particular order. `visit` returns the lowest score that is still of interest, as
+    /// a rule after `first` rows: rows that score less may be left out.
+    ///
+    /// `accept`, if any, is called with the first of 64 adjacent rows and the bits of those that
+    /// match, and returns the bits of those that are wanted. Calls `pause` regularly, so that it can
+    /// abort the loop.
+    pub(super) fn score_matches<E>(
         &self,
+        first: usize,
         mut pause: impl FnMut() -> Result<(), E>,
         mut accept: Option<impl FnMut(i64, u64) -> Result<u64, E>>,
-    ) -> Result<Matches<'a>, E> {
-        let bounds = self.score_bounds();
+        visit: impl FnMut(i64, f64) -> Result<f64, E>,
+    ) -> Result<usize, E> {
+        let mut bounds = self.score_bounds().map(|bounds| (bounds, BoundSums::default()));
         let numbers: BTreeSet<i64> = self
             .phrases
             .iter()
             .flat_map(|phrase| phrase.postings.blocks())
             .map(|block| block.number())
             .collect();
-        let mut found = Matches { blocks: Vec::new(), total: 0 };
+        let mut total = 0;
+        let mut scorer = BlockScorer::new(self, visit);
+        let mut rows = Box::<RowBits>::default();
         let mut others = Box::<RowBits>::default();
         for number in numbers {
             pause()?;
             let postings: Vec<Option<PostingsBlock<'a>>> =
                 self.phrases.iter().map(|phrase| phrase.postings.block(number)).collect();
-            let mut rows = Box::<RowBits>::default();
             self.match_block(number, &postings, &mut rows, &mut others);
             if let Some(accept) = &mut accept {
-                for range in 0..ALL_RANGES {
+                for range in 0..BLOCK_RANGES {
                     let matching = rows.range(range);
                     if matching != 0 {
                         let first_row = number * BLOCK_ROWS + i64::from(range) * 64;
@@ -122,11 +148,20 @@ impl<'a> Bm25Scorer<'a> {
                     }
                 }
             }
-            found.total += rows.count();
-            let bounds = bounds.as_ref().map(|bounds| self.bound_block(bounds, &postings));
-            found.blocks.push(BlockMatches { number, postings, rows, bounds });
+            let count = rows.count();
+            total += count;
+            if count == 0 {
+                continue;
+            }
+            let block = Block { number, postings: &postings, rows: &rows };
+            match &mut bounds {
+                Some(((scale, bounds), sums)) => {
+                    scorer.score_best(&block, first, *scale, bounds, sums)?;
+                }
+                None => scorer.score_all(&block)?,
+            }
         }
-        Ok(found)
+        Ok(total)
     }
 
     /// Stores the matching rows of a block in `rows`. `others` is overwritten.
@@ -162,204 +197,143 @@ impl<'a> Bm25Scorer<'a> {
         hidden.map_while(Result::ok).for_each(|row| rows.remove_all(&[row]));
     }
 
-    /// Returns the bounds of each phrase, unless there are few postings.
-    fn score_bounds(&self) -> Option<Vec<Arc<ScoreBounds>>> {
+    /// Returns the bounds of each phrase and their scale, unless there are few postings.
+    fn score_bounds(&self) -> Option<(BoundScale, Vec<PhraseBounds>)> {
         let postings: usize = self.phrases.iter().map(|phrase| phrase.postings.len()).sum();
         if postings < MIN_BOUNDED_POSTINGS {
             return None;
         }
         let highest_score = |row, frequency, average| {
-            let length = self.norms.lengths.words_in_row(row);
+            let length = self.lengths.words_in_row(row);
             let score = saturate_frequency(frequency, length_norm(length, average));
             if length <= LONG_ROW_WORDS {
                 return score;
             }
             score.max(saturate_frequency(2.0, length_norm(PASSAGE_WORDS, average)))
         };
-        let average = self.norms.average_length;
+        let highest = K1 + 1.0;
+        let weight = |phrase: &ScoredPhrase<'_>| phrase.weight * to_f64(phrase.times as u64);
+        let scale = BoundScale::new(highest * self.phrases.iter().map(weight).sum::<f64>());
         let bounds = |phrase: &ScoredPhrase<'_>| {
-            phrase.postings.score_bounds(average, K1 + 1.0, highest_score)
+            let bounds = phrase.postings.score_bounds(self.average_length, highest, highest_score);
+            PhraseBounds::new(bounds, highest * weight(phrase), scale)
         };
-        Some(self.phrases.iter().map(bounds).collect())
+        Some((scale, self.phrases.iter().map(bounds).collect()))
     }
 
-    /// Returns the upper bounds of the scores in each range of a block.
-    fn bound_block(
-        &self,
-        bounds: &[Arc<ScoreBounds>],
-        postings: &[Option<PostingsBlock<'a>>],
-    ) -> BlockBounds<'a> {
-        let mut sums = Box::new([0.0; BLOCK_RANGES]);
-        let mut phrases: Vec<(f64, PhraseBounds<'a>)> = Vec::with_capacity(postings.len());
-        for ((phrase, bounds), block) in self.phrases.iter().zip(bounds).zip(postings) {
-            let Some(block) = block else { continue };
-            let weight = phrase.weight * to_f64(phrase.times as u64);
-            let mut of_phrase = Box::new([0.0; BLOCK_RANGES]);
-            block.add_bounds(bounds, f32_above(weight), &mut of_phrase);
-            sums.iter_mut().zip(of_phrase.iter()).for_each(|(sum, bound)| *sum += bound);
-            phrases
-                .push((weight, PhraseBounds { bounds: of_phrase, rows: PhraseRows::new(block) }));
-        }
-        phrases.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        BlockBounds { sums, phrases: phrases.into_iter().map(|(_, phrase)| phrase).collect() }
+    fn norm(&self, length: u32) -> f64 {
+        length_norm(length, self.average_length)
     }
 
-    /// Calls `visit` with the row and score of each match, in no particular order. `visit` returns
-    /// the lowest score that is still of interest: rows that score less may be left out. Calls
-    /// `pause` regularly, so that it can abort the loop.
-    pub(super) fn score_matches<E>(
-        &self,
-        matches: Matches<'a>,
-        mut pause: impl FnMut() -> Result<(), E>,
-        mut visit: impl FnMut(i64, f64) -> Result<f64, E>,
-    ) -> Result<(), E> {
-        let mut blocks = matches.blocks;
-        let mut groups: Vec<Group> = Vec::new();
-        for (number, block) in blocks.iter().enumerate() {
-            for first_range in (0..ALL_RANGES).step_by(usize::from(GROUP_RANGES)) {
-                let bound = block.highest_bound(first_range);
-                groups.extend(bound.map(|bound| Group { bound, block: number, first_range }));
+    /// Raises the score of every long row to that of its best passage: two adjacent segments. Clears
+    /// `segments`.
+    fn raise_to_best_passages(&self, segments: &mut SegmentWeights, scores: &mut [f64]) {
+        let norm = self.norm(PASSAGE_WORDS);
+        let (once, twice) = (saturate_frequency(1.0, norm), saturate_frequency(2.0, norm));
+        for (row, score) in segments.rows.iter_mut().zip(scores) {
+            let mut before = 0.0;
+            for SegmentWeight { all, repeated } in row.drain(..) {
+                let passage = (all + before - 2.0 * repeated) * once + repeated * twice;
+                *score = score.max(passage);
+                before = all;
             }
         }
-        groups.sort_unstable_by(|one, other| other.bound.total_cmp(&one.bound));
-        let mut scorer = GroupScorer::new(self);
-        if groups.len() > 1 {
-            for group in groups.iter().take(FIRST_GROUPS) {
-                let Some(block) = blocks.get_mut(group.block) else { continue };
-                let Some((range, bound)) = block.best_range(group.first_range) else { continue };
-                if block.bounds.is_some() && f64::from(bound) >= scorer.floor {
-                    scorer.score(block, group.first_range, range..range + 1, &mut visit)?;
-                }
-            }
-        }
-        for group in groups {
-            if f64::from(group.bound) < scorer.floor {
-                break;
-            }
-            pause()?;
-            let ranges = group.first_range..group.first_range + GROUP_RANGES;
-            if let Some(block) = blocks.get_mut(group.block) {
-                scorer.score(block, group.first_range, ranges, &mut visit)?;
-            }
-        }
-        Ok(())
     }
 }
 
-/// Scores groups of rows.
-struct GroupScorer<'s, 'a> {
+/// The matches in a block.
+struct Block<'b, 'a> {
+    number: i64,
+    /// The postings of each phrase.
+    postings: &'b [Option<PostingsBlock<'a>>],
+    rows: &'b RowBits,
+}
+
+/// Scores the rows of blocks.
+struct BlockScorer<'s, 'a, V> {
     scorer: &'s Bm25Scorer<'a>,
+    visit: V,
     /// Lowest score of interest.
     floor: f64,
-    /// The rows to score, by range.
-    rows: [u64; GROUP_RANGES as usize],
+    /// The lower 16 bits of the rows that are scored together, in ascending order.
+    lows: Vec<u16>,
     scores: Vec<f64>,
-    long_rows: Vec<SegmentMatch>,
+    segments: SegmentWeights,
 }
 
-impl<'s, 'a> GroupScorer<'s, 'a> {
-    fn new(scorer: &'s Bm25Scorer<'a>) -> Self {
+impl<'s, 'a, E, V: FnMut(i64, f64) -> Result<f64, E>> BlockScorer<'s, 'a, V> {
+    fn new(scorer: &'s Bm25Scorer<'a>, visit: V) -> Self {
         Self {
             scorer,
+            visit,
             floor: f64::NEG_INFINITY,
-            rows: [0; GROUP_RANGES as usize],
-            scores: vec![0.0; GROUP_SLOTS],
-            long_rows: Vec::new(),
+            lows: Vec::new(),
+            scores: Vec::new(),
+            segments: SegmentWeights::default(),
         }
     }
 
-    /// Scores the matches in some ranges of a group, phrase by phrase, and removes them from the
-    /// block.
-    fn score<E>(
+    fn score_all(&mut self, block: &Block<'_, 'a>) -> Result<(), E> {
+        self.lows.clear();
+        for (range, rows) in block.rows.ranges().filter(|(_, rows)| *rows != 0) {
+            self.lows.extend(slots(rows).map(|slot| range * 64 + slot));
+        }
+        self.score_rows(block)
+    }
+
+    /// Scores the rows whose bounds reach the lowest score of interest. If there is none yet, scores
+    /// about `first` of the best rows before the others.
+    fn score_best(
         &mut self,
-        block: &mut BlockMatches<'a>,
-        first_range: u16,
-        ranges: Range<u16>,
-        visit: &mut impl FnMut(i64, f64) -> Result<f64, E>,
+        block: &Block<'_, 'a>,
+        first: usize,
+        scale: BoundScale,
+        bounds: &[PhraseBounds],
+        sums: &mut BoundSums,
     ) -> Result<(), E> {
-        let mut count = 0;
-        self.rows.fill(0);
-        for range in ranges {
-            let rows = block.promising_rows(range, self.floor);
-            count += rows.count_ones();
-            if let Some(slot) = self.rows.get_mut(usize::from(range - first_range)) {
-                *slot = rows;
+        let phrases = block.postings.iter().copied().zip(bounds);
+        let phrases = phrases.filter_map(|(postings, bounds)| Some((postings?, bounds)));
+        let mut sums = sums.add_block(phrases, scale.lowest_sum(self.floor));
+        let mut wanted = first;
+        while self.floor == f64::NEG_INFINITY {
+            let lowest = sums.sum_reached_by(wanted);
+            sums.take_rows(block.rows, lowest, &mut self.lows);
+            self.score_rows(block)?;
+            if lowest == 0 {
+                break;
             }
-            block.rows.remove_range(range, rows);
+            wanted = wanted.saturating_mul(4);
         }
-        if count == 0 {
-            return Ok(());
-        }
-        let first_low = first_range * 64;
-        let last_low = first_low + (GROUP_RANGES * 64 - 1);
-        let phrases = self.scorer.phrases.iter().zip(&block.postings);
-        for (number, (phrase, postings)) in phrases.enumerate() {
+        sums.take_rows(block.rows, scale.lowest_sum(self.floor), &mut self.lows);
+        self.score_rows(block)
+    }
+
+    /// Scores the rows of `lows`, phrase by phrase.
+    fn score_rows(&mut self, block: &Block<'_, 'a>) -> Result<(), E> {
+        self.scores.clear();
+        self.scores.resize(self.lows.len(), 0.0);
+        let phrases = self.scorer.phrases.iter().zip(block.postings);
+        for (phrase, postings) in phrases {
             let Some(postings) = postings else { continue };
-            if count <= MAX_SINGLE_ROWS {
-                for low in self.rows_to_score() {
-                    if let Some(posting) = postings.posting(first_low + low) {
-                        self.add_posting(phrase, number, low, posting);
-                    }
-                }
-                continue;
-            }
-            for posting in postings.postings_in_rows(first_low, last_low) {
-                let [low, high, ..] = posting.row.to_le_bytes();
-                let low = u16::from_le_bytes([low, high]) - first_low;
-                let rows = self.rows.get(usize::from(low / 64)).copied().unwrap_or(0);
-                if rows >> (low % 64) & 1 == 1 {
-                    self.add_posting(phrase, number, low, posting);
+            for (slot, posting) in postings.postings_of_rows(&self.lows) {
+                let Some(score) = self.scores.get_mut(slot) else { continue };
+                let length = self.scorer.lengths.words_in_row(posting.row);
+                let once =
+                    phrase.weight * saturate_frequency(posting.frequency, self.scorer.norm(length));
+                // Repeated addition gives the same rounding as one phrase per repetition.
+                (0..phrase.times).for_each(|_| *score += once);
+                if length > LONG_ROW_WORDS {
+                    let weight = phrase.weight * to_f64(phrase.times as u64);
+                    self.segments.add(slot, weight, posting.segments());
                 }
             }
         }
-        let scores = self.scores.as_mut_slice();
-        self.scorer.norms.raise_to_best_passages(&mut self.long_rows, scores);
-        let first_row = block.number * BLOCK_ROWS + i64::from(first_low);
-        for low in self.rows_to_score() {
-            let score = self.scores.get_mut(usize::from(low)).map(std::mem::take);
-            self.floor = visit(first_row + i64::from(low), score.unwrap_or_default())?;
+        self.scorer.raise_to_best_passages(&mut self.segments, &mut self.scores);
+        for (low, score) in self.lows.iter().zip(&self.scores) {
+            self.floor = (self.visit)(block.number * BLOCK_ROWS + i64::from(*low), *score)?;
         }
         Ok(())
     }
-
-    /// Iterates over the rows to score, counted from the first of the group.
-    fn rows_to_score(&self) -> impl Iterator<Item = u16> + use<> {
-        let rows = self.rows;
-        (0..GROUP_RANGES)
-            .zip(rows)
-            .filter(|(_, rows)| *rows != 0)
-            .flat_map(|(range, rows)| slots(rows).map(move |slot| range * 64 + slot))
-    }
-
-    #[inline]
-    fn add_posting(
-        &mut self,
-        phrase: &ScoredPhrase<'_>,
-        number: usize,
-        low: u16,
-        posting: Posting<'_>,
-    ) {
-        let norms = &self.scorer.norms;
-        let length = norms.lengths.words_in_row(posting.row);
-        let once = phrase.weight * saturate_frequency(posting.frequency, norms.norm(length));
-        let slot = usize::from(low);
-        let Some(score) = self.scores.get_mut(slot) else { return };
-        // Repeated addition gives the same rounding as one phrase per repetition.
-        for _ in 0..phrase.times {
-            *score += once;
-        }
-        if length > LONG_ROW_WORDS {
-            let weight = phrase.weight * to_f64(phrase.times as u64);
-            let place = |segment| SegmentMatch { slot, segment, phrase: number, weight };
-            self.long_rows.extend(posting.segments().map(place));
-        }
-    }
-}
-
-/// Returns a number that exceeds `value` by more than the rounding errors of sums in `f32`.
-#[expect(clippy::cast_possible_truncation, reason = "the reserve exceeds the rounding error")]
-fn f32_above(value: f64) -> f32 {
-    (value * 1.0001) as f32
 }
 
 /// Returns the saturated term frequency: `f * (k1 + 1) / (f + norm)`.
@@ -372,62 +346,13 @@ fn length_norm(length: u32, average: f64) -> f64 {
     K1 * (1.0 - B + B * f64::from(length) / average)
 }
 
-/// Length-dependent parts of the formula.
-struct LengthNorms<'a> {
-    lengths: &'a RowLengths,
-    average_length: f64,
-    by_length: Vec<f64>,
-}
-
-impl<'a> LengthNorms<'a> {
-    fn new(lengths: &'a RowLengths, average: f64, postings: usize) -> Self {
-        let mut norms = Self { lengths, average_length: average, by_length: Vec::new() };
-        // Precomputing does not pay off for few rows.
-        if postings > PRECOMPUTED_NORMS {
-            let known = 0..u32::try_from(PRECOMPUTED_NORMS).unwrap_or(0);
-            norms.by_length = known.map(|length| norms.norm(length)).collect();
-        }
-        norms
-    }
-
-    #[inline]
-    fn norm(&self, length: u32) -> f64 {
-        let known = usize::try_from(length).ok().and_then(|length| self.by_length.get(length));
-        known.copied().unwrap_or_else(|| length_norm(length, self.average_length))
-    }
-
-    /// Raises the score of every long row to that of its best passage. Clears `places`.
-    fn raise_to_best_passages(&self, places: &mut Vec<SegmentMatch>, scores: &mut [f64]) {
-        if places.is_empty() {
-            return;
-        }
-        let key = |place: &SegmentMatch| (place.slot, place.segment, place.phrase);
-        places.sort_unstable_by_key(key);
-        let norm = self.norm(PASSAGE_WORDS);
-        let (once, twice) = (saturate_frequency(1.0, norm), saturate_frequency(2.0, norm));
-        for row in places.chunk_by(|one, next| one.slot == next.slot) {
-            let mut best: f64 = 0.0;
-            let mut before: &[SegmentMatch] = &[];
-            for here in row.chunk_by(|one, next| one.segment == next.segment) {
-                let follows =
-                    |last: &SegmentMatch, first: &SegmentMatch| last.segment + 1 == first.segment;
-                let near = match (before.last(), here.first()) {
-                    (Some(last), Some(first)) if follows(last, first) => before,
-                    _ => &[],
-                };
-                let in_both =
-                    |place: &&SegmentMatch| near.iter().any(|it| it.phrase == place.phrase);
-                let both: f64 = here.iter().filter(in_both).map(|place| place.weight).sum();
-                let all: f64 = here.iter().chain(near).map(|place| place.weight).sum();
-                best = best.max((all - 2.0 * both) * once + both * twice);
-                before = here;
-            }
-            if let Some(score) = row.first().and_then(|place| scores.get_mut(place.slot)) {
-                *score = score.max(best);
-            }
-        }
-        places.clear();
-    }
+/// Iterates over the positions of the bits that are set.
+fn slots(mut rows: u64) -> impl Iterator<Item = u16> {
+    std::iter::from_fn(move || {
+        let slot = (rows != 0).then(|| rows.trailing_zeros())?;
+        rows &= rows - 1;
+        u16::try_from(slot).ok()
+    })
 }
 
 #[cfg(test)]
@@ -462,9 +387,7 @@ mod tests {
             found.push((row, score));
             Ok(f64::NEG_INFINITY)
         };
-        let matches = scorer.find_matches(pause, ACCEPT_ALL).unwrap();
-        let total = matches.total();
-        scorer.score_matches(matches, pause, visit).unwrap();
+        let total = scorer.score_matches(20, pause, ACCEPT_ALL, visit).unwrap();
         assert_eq!(total, found.len());
         found.sort_by_key(|(row, _)| *row);
         found
@@ -530,32 +453,41 @@ mod tests {
         };
         let excluded = [Arc::clone(&phrases[2].0)];
         let hidden: Vec<i64> = (0..rows).filter(|row| row % 5 == 0).collect();
+        let common_and_rare = [phrases[0].clone(), phrases[4].clone()];
         for (phrases, required, excluded, hidden) in [
             (&phrases[..], 0, &[][..], &[][..]),
             (&phrases[..2], 0, &excluded[..], &hidden[..]),
             (&phrases[1..4], 1, &[][..], &hidden[..]),
             (&phrases[..2], 2, &[][..], &[][..]),
+            // Few postings in a block.
+            (&phrases[2..], 0, &[][..], &hidden[..]),
+            (&phrases[3..], 0, &[][..], &[][..]),
+            // A phrase that is left out of the sums.
+            (&common_and_rare[..], 0, &[][..], &hidden[..]),
+            (&common_and_rare[..], 2, &[][..], &[][..]),
         ] {
             let others = (excluded, hidden);
             let scorer = Bm25Scorer::new(phrases, required, others, &statistics, &lengths);
             let pause = || Ok::<_, ()>(());
-            let best_of = |prune: bool| {
-                let mut best = TopK::new(20);
+            let best_of = |limit: usize, prune: bool| {
+                let mut best = TopK::new(limit);
                 let mut scored = 0;
-                let matches = scorer.find_matches(pause, ACCEPT_ALL).unwrap();
-                let total = matches.total();
-                let visited = scorer.score_matches(matches, pause, |key, score| {
+                let first = best.rows_before_threshold();
+                let total = scorer.score_matches(first, pause, ACCEPT_ALL, |key, score| {
                     scored += 1;
                     best.push(ScoredRow { sort_key: -score, key, score });
                     Ok(if prune { -best.threshold() } else { f64::NEG_INFINITY })
                 });
-                visited.unwrap();
-                (best.into_parts(), total, scored)
+                (best.into_parts(), total.unwrap(), scored)
             };
-            let (all, total, scored) = best_of(false);
-            let (pruned, same_total, fewer) = best_of(true);
-            assert_eq!((all, total), (pruned, same_total));
-            assert!(scored == total && fewer < total, "{fewer} of {total}");
+            for limit in [1, 20, 700] {
+                let (all, total, scored) = best_of(limit, false);
+                let (pruned, same_total, fewer) = best_of(limit, true);
+                assert_eq!((all, total), (pruned, same_total));
+                assert_eq!(scored, total);
+                let few = total < MIN_BOUNDED_POSTINGS.max(40 * limit);
+                assert!(fewer < total / 2 || few, "{fewer} of {total}");
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Search functions shared by all sources: query parsing, ranking, fusion, snippets and passages.
 
 mod bm25;
+mod bound_sums;
 mod chunk;
 mod content_words;
 mod diversify;
@@ -18,7 +19,6 @@ mod query;
 mod query_words;
 mod rank;
 mod rank_fusion;
-mod row_matches;
 mod searched_columns;
 mod sentence_boundary;
 mod snippet;

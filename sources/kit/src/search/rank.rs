@@ -186,18 +186,17 @@ fn select_top(
     let mut filter =
         plan.filter.map(|statements| RowFilter::new(reader, statements)).transpose()?;
     let accept = filter.as_mut().map(|filter| move |first, rows| filter.accepted_rows(first, rows));
-    let matches = scorer.find_matches(pause, accept)?;
-    let total = matches.total();
     let mut best = TopK::new(request.limit);
+    let first = best.rows_before_threshold();
     if request.order == Order::Relevance {
-        scorer.score_matches(matches, pause, |key, score| {
+        let total = scorer.score_matches(first, pause, accept, |key, score| {
             best.push(ScoredRow { sort_key: -score, key, score });
             Ok::<_, StoreError>(-best.threshold())
         })?;
         return Ok((best, total));
     }
     let mut identify = reader.prepare(plan.identify_sql)?;
-    scorer.score_matches(matches, pause, |key, score| {
+    let total = scorer.score_matches(usize::MAX, pause, accept, |key, score| {
         let mut found = identify.query([key])?;
         let row = found.next()?;
         let moment: Option<Timestamp> =

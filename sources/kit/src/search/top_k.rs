@@ -35,6 +35,11 @@ impl TopK {
         }
     }
 
+    /// Returns the number of rows after which there is a threshold.
+    pub(crate) fn rows_before_threshold(&self) -> usize {
+        self.prune_at
+    }
+
     /// Returns whether a row with this sort key could still be kept.
     pub(crate) fn admits(&self, place: f64) -> bool {
         place <= self.threshold
