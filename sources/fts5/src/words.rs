@@ -207,10 +207,14 @@ impl<M: Fn(&str) -> bool, V: FnMut(Word<'_>) -> ControlFlow<()>> WordWalk<'_, M,
         self.position += 1;
         if (self.may_matter)(&self.folded) {
             let written = self.text.get(start..end).unwrap_or_default();
-            fold_case(written, &mut self.accented);
-            let accented = Some(self.accented.as_str());
-            let accented = accented.filter(|it| has_accent(&self.folded, it));
-            let folded = &self.folded;
+            let folded = self.folded.as_str();
+            let is_latin = || Script::of_word(written) == Some(Script::Latin);
+            let accented = (kind != WordKind::Unspaced && folded != written && is_latin())
+                .then(|| {
+                    fold_case(written, &mut self.accented);
+                    self.accented.as_str()
+                })
+                .filter(|accented| *accented != folded);
             (self.visit)(Word { range: start..end, folded, accented, position, kind })?;
         }
         ControlFlow::Continue(end)
@@ -397,11 +401,6 @@ fn fold_case(word: &str, lower: &mut String) {
     if lower.len() > MAX_WORD_BYTES {
         lower.truncate(lower.floor_char_boundary(MAX_WORD_BYTES));
     }
-}
-
-/// Returns whether a word of Latin letters has accents or letters that folding changes.
-fn has_accent(folded: &str, written: &str) -> bool {
-    folded != written && Script::of_word(written) == Some(Script::Latin)
 }
 
 #[cfg(test)]

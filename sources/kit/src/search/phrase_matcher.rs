@@ -206,26 +206,31 @@ impl<'q> PhraseMatcher<'q> {
     /// Returns whether a word is part of any phrase that `wanted` accepts.
     pub(crate) fn is_phrase_word(&self, word: &Word<'_>, wanted: impl Fn(usize) -> bool) -> bool {
         let owner = |phrase: usize| self.owners.get(phrase).copied();
-        self.positions_of(word, None).iter().any(|(phrase, _)| owner(*phrase).is_some_and(&wanted))
+        let mut found = PhrasePositions::new();
+        self.find_positions(word, None, &mut found);
+        found.iter().any(|(phrase, _)| owner(*phrase).is_some_and(&wanted))
     }
 
-    /// Returns each phrase that contains a word, with the word's positions in it.
-    fn positions_of(&self, word: &Word<'_>, of_text: Option<&StemPositions>) -> PhrasePositions {
-        let mut found = PhrasePositions::new();
+    /// Stores each phrase that contains a word in `found`, with the word's positions in it.
+    fn find_positions(
+        &self,
+        word: &Word<'_>,
+        of_text: Option<&StemPositions>,
+        found: &mut PhrasePositions,
+    ) {
+        found.clear();
         for stems in self.stems.iter().chain(of_text) {
-            stems
-                .for_each_position(word, |phrase, places| add_position(&mut found, phrase, places));
+            stems.for_each_position(word, |phrase, places| add_position(found, phrase, places));
         }
         for (phrase, places) in self.exact_positions.get(word.folded).into_iter().flatten() {
-            add_position(&mut found, *phrase, *places);
+            add_position(found, *phrase, *places);
         }
         for (beginning, phrase) in &self.prefixes {
             if word.folded.starts_with(beginning) {
-                add_position(&mut found, *phrase, 1);
+                add_position(found, *phrase, 1);
             }
         }
         found.sort_unstable();
-        found
     }
 
     /// Calls `visit` for every match in `text`, ordered by match end, until it breaks.
@@ -243,21 +248,22 @@ impl<'q> PhraseMatcher<'q> {
         let mut progress = vec![PartialMatch::default(); self.lengths.len()];
         // Start positions of the most recent query words.
         let mut starts: VecDeque<usize> = VecDeque::with_capacity(longest);
+        let mut found = PhrasePositions::new();
         for_each_candidate_word(text, may_match, |word| {
-            let found = self.positions_of(&word, of_text.as_ref());
+            self.find_positions(&word, of_text.as_ref(), &mut found);
             if !found.is_empty() {
                 if starts.len() == longest {
                     starts.pop_front();
                 }
                 starts.push_back(word.range.start);
             }
-            for (phrase, places) in found {
+            for (phrase, places) in &found {
                 let advanced =
-                    advance_match(&self.lengths, &mut progress, phrase, places, word.position);
+                    advance_match(&self.lengths, &mut progress, *phrase, *places, word.position);
                 let Some(length) = advanced else { continue };
                 let first = starts.len().checked_sub(length).and_then(|first| starts.get(first));
                 let start = first.copied().unwrap_or(word.range.start);
-                let Some(phrase) = self.owners.get(phrase).copied() else { continue };
+                let Some(phrase) = self.owners.get(*phrase).copied() else { continue };
                 visit(PhraseMatch { phrase, range: start..word.range.end })?;
             }
             ControlFlow::Continue(())

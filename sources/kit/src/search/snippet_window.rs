@@ -21,13 +21,28 @@ pub struct TextMatches {
     pub(crate) phrases: Vec<bool>,
 }
 
-/// Coverage of a query by a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+/// Coverage of a query by a window. Weights are whole numbers, so that a score does not depend on
+/// the order in which matches come and go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct WindowScore {
     /// Sum of the weights of the distinct phrases.
-    distinct_weight: f64,
+    distinct_weight: u64,
     /// Sum of the weights of all occurrences.
-    total_weight: f64,
+    total_weight: u64,
+}
+
+/// What a weight of 1 is as a whole number.
+const WEIGHT_UNIT: f64 = 4_294_967_296.0;
+/// Maximum weight, so that the weights of many matches can be added.
+const MAX_WEIGHT: f64 = 1_000.0;
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the value is from 0 to 2^42"
+)]
+fn whole_weight(weight: f64) -> u64 {
+    (weight.min(MAX_WEIGHT) * WEIGHT_UNIT) as u64
 }
 
 impl TextMatches {
@@ -53,9 +68,9 @@ pub(crate) fn find_densest_window(
     text: &str,
     length: usize,
 ) -> TextMatches {
-    let weight = |phrase: usize| -> f64 {
+    let weight = |phrase: usize| {
         let named = weights.get(phrase).copied();
-        named.filter(|weight| weight.is_finite() && *weight >= 0.0).unwrap_or(1.0)
+        whole_weight(named.filter(|it| it.is_finite() && *it >= 0.0).unwrap_or(1.0))
     };
     let mut sliding = SlidingWindow {
         text,
@@ -64,6 +79,7 @@ pub(crate) fn find_densest_window(
         weights: (0..matcher.phrase_count()).map(weight).collect(),
         counts: vec![0; matcher.phrase_count()],
         matches: VecDeque::new(),
+        score: WindowScore::default(),
         position: (0, 0),
         found: TextMatches {
             phrases: vec![false; matcher.phrase_count()],
@@ -82,11 +98,12 @@ struct SlidingWindow<'t> {
     text: &'t str,
     /// Width in characters.
     width: usize,
-    weights: Vec<f64>,
+    weights: Vec<u64>,
     /// Number of occurrences of each phrase inside the window.
     counts: Vec<u32>,
     /// Matches inside the window, with their start in characters.
     matches: VecDeque<(PhraseMatch, usize)>,
+    score: WindowScore,
     /// Position up to which characters are counted, in bytes and in characters.
     position: (usize, usize),
     found: TextMatches,
@@ -100,35 +117,40 @@ impl SlidingWindow<'_> {
         while let Some((first, _)) =
             self.matches.front().filter(|(_, start)| start + self.width < end)
         {
-            if let Some(count) = self.counts.get_mut(first.phrase) {
-                *count -= 1;
-            }
+            self.remove_phrase(first.phrase);
             self.matches.pop_front();
         }
-        if let Some(count) = self.counts.get_mut(match_.phrase) {
-            *count += 1;
-        }
+        self.add_phrase(match_.phrase);
         if let Some(occurs) = self.found.phrases.get_mut(match_.phrase) {
             *occurs = true;
         }
         let end = match_.range.end;
         self.matches.push_back((match_, start));
-        let worth = self.window_score();
-        if self.found.densest.is_none() || worth > self.found.score {
+        if self.found.densest.is_none() || self.score > self.found.score {
             let starts = self.matches.iter().map(|(match_, _)| match_.range.start);
             self.found.densest = starts.min().map(|start| start..end);
-            self.found.score = worth;
+            self.found.score = self.score;
         }
     }
 
-    /// Computed from scratch each time, so that equal windows have bit-identical scores.
-    fn window_score(&self) -> WindowScore {
-        let mut worth = WindowScore::default();
-        for (weight, count) in self.weights.iter().zip(&self.counts).filter(|(_, n)| **n > 0) {
-            worth.distinct_weight += weight;
-            worth.total_weight += weight * f64::from(*count);
+    fn add_phrase(&mut self, phrase: usize) {
+        let Some(count) = self.counts.get_mut(phrase) else { return };
+        *count += 1;
+        let weight = self.weights.get(phrase).copied().unwrap_or_default();
+        self.score.total_weight = self.score.total_weight.saturating_add(weight);
+        if *count == 1 {
+            self.score.distinct_weight = self.score.distinct_weight.saturating_add(weight);
         }
-        worth
+    }
+
+    fn remove_phrase(&mut self, phrase: usize) {
+        let Some(count) = self.counts.get_mut(phrase) else { return };
+        *count = count.saturating_sub(1);
+        let weight = self.weights.get(phrase).copied().unwrap_or_default();
+        self.score.total_weight = self.score.total_weight.saturating_sub(weight);
+        if *count == 0 {
+            self.score.distinct_weight = self.score.distinct_weight.saturating_sub(weight);
+        }
     }
 
     /// Returns the number of characters before a byte position. Distances longer than the window
@@ -244,7 +266,7 @@ mod tests {
                     find_densest_window(&PhraseMatcher::new(&query), &weights, &text, length);
                 let width = length - length / 8 - 2;
                 let best = best_score(&text, &query, &weights, width);
-                assert!((found.score.distinct_weight - best).abs() < 1e-9, "{length}: {text}");
+                assert_eq!(found.score.distinct_weight, whole_weight(best), "{length}: {text}");
             }
         }
     }
