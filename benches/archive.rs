@@ -23,8 +23,9 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use serde_json::{Value, json};
 use vademecum_benches::{
-    ArchiveDatabase, Deployment, HttpClient, LibrarySizes, Passage, PassageSample, PrivatePostgres,
-    SeededRng, TextSource, TimingSummary, fill_stores, run_bench_or_program, save_notes, tool_call,
+    ArchiveDatabase, CommonOptions, Deployment, HttpClient, LibrarySizes, Passage, PassageSample,
+    PrivatePostgres, SeededRng, TextSource, TimingSummary, fill_stores, run_bench_or_program,
+    save_notes, tool_call,
 };
 use vademecum_kit::store::{
     Database,
@@ -71,12 +72,8 @@ struct Options {
     /// Number of servers that start without a copy.
     #[arg(long, default_value_t = 7)]
     starts: usize,
-    /// File for the results as JSON.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// An argument that `cargo bench` adds; ignored.
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    common: CommonOptions,
 }
 
 fn main() -> ExitCode {
@@ -114,11 +111,9 @@ fn measure(options: &Options) -> Result<()> {
     drop(sides);
     database.remove_schema()?;
     measured?;
-    if let Some(path) = &options.json {
-        let all = json!({ "bench": "archive", "text": text_label(options), "figures": figures });
-        fs::write(path, serde_json::to_vec_pretty(&all)?)?;
-    }
-    Ok(())
+    options.common.write_results(
+        &json!({ "bench": "archive", "text": text_label(options), "figures": figures }),
+    )
 }
 
 fn text_label(options: &Options) -> String {

@@ -8,21 +8,15 @@
 //!
 //! `cargo bench -p vademecum-benches --bench conversation -- --json conversation.json`
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    thread,
-    time::Duration,
-};
+use std::{fs, path::Path, process::ExitCode, thread, time::Duration};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use rusqlite::{Connection, OpenFlags, params};
 use serde_json::{Value, json};
 use vademecum_benches::{
-    HttpClient, Passage, ServerProcess, TextSource, create_users, find_source, measure_thread_cpu,
-    median_and_p99, run_bench_or_program, tool_call,
+    CommonOptions, HttpClient, Passage, ServerProcess, TextSource, create_users, find_source,
+    measure_thread_cpu, median_and_p99, run_bench_or_program, tool_call,
 };
 use vademecum_kit::{
     model::{ChatDraft, Draft, DraftBody, MessageDraft, SourceName, Timestamp},
@@ -53,12 +47,8 @@ struct Options {
     /// Number of messages in the long conversation.
     #[arg(long, default_value_t = 50_000)]
     messages: usize,
-    /// File for the results as JSON.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// An argument that `cargo bench` adds; ignored.
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    common: CommonOptions,
 }
 
 fn main() -> ExitCode {
@@ -102,17 +92,13 @@ fn measure(options: &Options) -> Result<()> {
         "an appended message of tldw, CPU: {long_append:?} in a long conversation, {short_append:?} in a short one"
     );
     println!("  {append_ratio:.2} times as much; target: at most 1.5 times");
-    if let Some(path) = &options.json {
-        let all = json!({
-            "messages": passages.len(), "text_bytes": text_bytes, "disk_ratio": disk_ratio,
-            "long_us": long.as_secs_f64() * 1e6, "short_us": short.as_secs_f64() * 1e6,
-            "hit_ratio": hit_ratio, "late_sources": late,
-            "long_append_us": long_append.as_secs_f64() * 1e6,
-            "short_append_us": short_append.as_secs_f64() * 1e6, "append_ratio": append_ratio,
-        });
-        fs::write(path, serde_json::to_vec_pretty(&all)?)?;
-    }
-    Ok(())
+    options.common.write_results(&json!({
+        "messages": passages.len(), "text_bytes": text_bytes, "disk_ratio": disk_ratio,
+        "long_us": long.as_secs_f64() * 1e6, "short_us": short.as_secs_f64() * 1e6,
+        "hit_ratio": hit_ratio, "late_sources": late,
+        "long_append_us": long_append.as_secs_f64() * 1e6,
+        "short_append_us": short_append.as_secs_f64() * 1e6, "append_ratio": append_ratio,
+    }))
 }
 
 /// Returns the text of the messages.

@@ -8,7 +8,6 @@
 //! `cargo bench -p vademecum-benches --bench fairness -- --json fairness.json`
 
 use std::{
-    path::PathBuf,
     process::ExitCode,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread::{self, ScopedJoinHandle},
@@ -19,8 +18,8 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use serde_json::{Value, json};
 use vademecum_benches::{
-    HttpClient, LibrarySizes, PassageSample, ServerProcess, TextSource, TimingSummary,
-    create_users, fill_library, run_bench_or_program,
+    CommonOptions, HttpClient, LibrarySizes, PassageSample, ServerProcess, TextSource,
+    TimingSummary, create_users, fill_library, run_bench_or_program,
 };
 
 /// Number of calls per measurement.
@@ -41,12 +40,8 @@ struct Options {
     /// Notes of the expensive user, and equal numbers of media and messages.
     #[arg(long, default_value_t = 50_000)]
     notes: usize,
-    /// File for the results as JSON.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// An argument that `cargo bench` adds; ignored.
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    common: CommonOptions,
 }
 
 fn main() -> ExitCode {
@@ -96,12 +91,10 @@ fn measure(options: &Options) -> Result<()> {
     println!("  beside  p50 {:>9.1}   p99 {:>9.1}", beside.median, beside.p99);
     println!("  p99 under load is {ratio:.2} times as much; target: at most 2 times");
     println!("  expensive calls answered meanwhile: {costs}");
-    if let Some(path) = &options.json {
-        let all = json!({ "alone_us": alone, "beside_us": beside, "p99_ratio": ratio,
-            "connections": options.connections, "notes": notes, "expensive_answers": costs });
-        std::fs::write(path, serde_json::to_vec_pretty(&all)?)?;
-    }
-    Ok(())
+    options
+        .common
+        .write_results(&json!({ "alone_us": alone, "beside_us": beside, "p99_ratio": ratio,
+            "connections": options.connections, "notes": notes, "expensive_answers": costs }))
 }
 
 /// The authorization headers of the two users.

@@ -14,7 +14,6 @@
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
     process::ExitCode,
     sync::{
         Barrier,
@@ -28,8 +27,9 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use serde_json::{Value, json};
 use vademecum_benches::{
-    ClientConnection, HttpClient, LibrarySizes, PassageSample, Process, SeededRng, ServerProcess,
-    TextSource, WebSocketClient, create_users, fill_library, median_and_p99, run_bench_or_program,
+    ClientConnection, CommonOptions, HttpClient, LibrarySizes, PassageSample, Process, SeededRng,
+    ServerProcess, TextSource, WebSocketClient, create_users, fill_library, median_and_p99,
+    run_bench_or_program,
 };
 
 /// Passages in the library of each user.
@@ -58,12 +58,8 @@ struct Options {
     /// Average pause of a client between a response and the next request, in milliseconds.
     #[arg(long, default_value_t = 2_000)]
     pause_ms: u64,
-    /// File for the results as JSON.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// An argument that `cargo bench` adds; ignored.
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    common: CommonOptions,
 }
 
 fn main() -> ExitCode {
@@ -381,13 +377,9 @@ fn print_report(
         "  {:.2} of the time on a core; {per_core_second:.0} answers per core second",
         watched.cpu.as_secs_f64() / seconds,
     );
-    if let Some(path) = &options.json {
-        let all = json!({ "bench": "load", "clients_of_each_kind": options.clients,
+    options.common.write_results(&json!({ "bench": "load", "clients_of_each_kind": options.clients,
             "users": options.users, "seconds": seconds, "answers": answers, "errors": errors,
             "kinds": kinds, "early_bytes": watched.early, "late_bytes": watched.late,
             "growth": watched.growth(), "open_files": watched.files,
-            "cpu_s": watched.cpu.as_secs_f64(), "answers_per_core_second": per_core_second });
-        std::fs::write(path, serde_json::to_vec_pretty(&all)?)?;
-    }
-    Ok(())
+            "cpu_s": watched.cpu.as_secs_f64(), "answers_per_core_second": per_core_second }))
 }

@@ -11,7 +11,6 @@ use std::{
     io::{BufRead, BufReader, Write},
     net::TcpListener,
     num::{NonZeroU32, NonZeroUsize},
-    path::PathBuf,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::Arc,
     time::{Duration, Instant},
@@ -27,7 +26,8 @@ use vademecum::{
     transport::{ConnectionCount, ServerState, serve, serve_stdio},
 };
 use vademecum_benches::{
-    CannedTool, ClientConnection, HttpClient, Process, WebSocketClient, call_message, canned_result,
+    CannedTool, ClientConnection, CommonOptions, HttpClient, Process, WebSocketClient,
+    call_message, canned_result,
 };
 use vademecum_core::{
     auth::{Authenticator, local_principal},
@@ -45,21 +45,17 @@ const SESSIONS: usize = 20_000;
 
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// File for the results as JSON.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
     /// The server that this process runs; without it, the process measures.
     #[arg(long, hide = true)]
     server: Option<String>,
-    /// An argument that `cargo bench` adds; ignored.
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    common: CommonOptions,
 }
 
 fn main() -> Result<()> {
     let asked = Arguments::parse();
     match asked.server.as_deref() {
-        None => measure(asked.json),
+        None => measure(&asked.common),
         Some("sessions") => measure_sessions(),
         Some(which) => run_server(which),
     }
@@ -219,7 +215,7 @@ fn ensure_success(answer: &str) -> Result<()> {
 }
 
 #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
-fn measure(json: Option<PathBuf>) -> Result<()> {
+fn measure(common: &CommonOptions) -> Result<()> {
     let mut figures = Vec::new();
     let mut plain = ChildServer::start("plain")?;
     let (mut ours, mut pipe) = (ChildServer::start("ours")?, ChildServer::start("stdio")?);
@@ -263,11 +259,7 @@ fn measure(json: Option<PathBuf>) -> Result<()> {
     let told = Command::new(std::env::current_exe()?).args(["--server", "sessions"]).output()?;
     let told: Value = serde_json::from_slice(&told.stdout)?;
     println!("idle sessions ({SESSIONS}), bytes each: {told}");
-    if let Some(path) = json {
-        let all = json!({ "bench": "serve", "serve": figures, "idle_session_bytes": told });
-        std::fs::write(path, serde_json::to_vec_pretty(&all)?)?;
-    }
-    Ok(())
+    common.write_results(&json!({ "bench": "serve", "serve": figures, "idle_session_bytes": told }))
 }
 
 /// Opens sessions, first by handshake and then as a search does, and prints the memory of each step

@@ -18,8 +18,9 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use serde_json::json;
 use vademecum_benches::{
-    Fts5Baseline, HttpClient, LibrarySizes, PassageSample, RANK_DEPTH, SOURCE_STATEMENTS,
-    ServerProcess, TextSource, TimingSummary, create_users, fill_library, run_bench_or_program,
+    CommonOptions, Fts5Baseline, HttpClient, LibrarySizes, PassageSample, RANK_DEPTH,
+    SOURCE_STATEMENTS, ServerProcess, TextSource, TimingSummary, create_users, fill_library,
+    run_bench_or_program,
 };
 use vademecum_fts5::exact_token;
 use vademecum_kit::store::Database;
@@ -36,12 +37,8 @@ struct Options {
     /// Number of users; a library takes about 2 MB on disk.
     #[arg(long, default_value_t = 1_000)]
     users: usize,
-    /// File for the results as JSON.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// An argument that `cargo bench` adds; ignored.
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    common: CommonOptions,
 }
 
 fn main() -> ExitCode {
@@ -138,12 +135,8 @@ fn measure(options: &Options) -> Result<()> {
         memory_after / 1_000,
         memory_each / 1_000,
     );
-    if let Some(path) = &options.json {
-        let all = json!({ "bench": "users", "users": options.users, "active": active,
+    options.common.write_results(&json!({ "bench": "users", "users": options.users, "active": active,
             "unit": "microseconds on the clock", "cold": cold, "warm": warm, "plain": plain,
             "cold_to_plain": cold.ratio_to(plain), "bytes_before": memory, "bytes_after": memory_after,
-            "bytes_each": memory_each, "files_before": files, "files_after": files_after });
-        fs::write(path, serde_json::to_vec_pretty(&all)?)?;
-    }
-    Ok(())
+            "bytes_each": memory_each, "files_before": files, "files_after": files_after }))
 }

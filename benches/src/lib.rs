@@ -36,7 +36,7 @@ pub use fill::{
     LibraryFolder, LibrarySizes, fill_library, fill_notes, fill_stores, find_source, save_notes,
 };
 pub use fts5_baseline::{Fts5Baseline, SOURCE_STATEMENTS, SourceStatement};
-pub use options::Options;
+pub use options::{CommonOptions, Options};
 pub use private_postgres::PrivatePostgres;
 pub use process::Process;
 pub use queries::{PassageSample, QueryKind, QuerySet, WordCounts};

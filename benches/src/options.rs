@@ -1,10 +1,32 @@
 //! The command-line options of the benches.
 
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
-use clap::Parser;
+use anyhow::{Context, Result};
+use clap::{Args, Parser};
+use serde_json::Value;
 
 use super::TextSource;
+
+/// The options of every bench.
+#[derive(Clone, Debug, Args)]
+pub struct CommonOptions {
+    /// Also writes the results to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// An argument that `cargo bench` adds; ignored.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+impl CommonOptions {
+    /// Writes the results to the file given by `--json`, if any.
+    pub fn write_results(&self, results: &Value) -> Result<()> {
+        let Some(file) = &self.json else { return Ok(()) };
+        fs::write(file, serde_json::to_string_pretty(results)?).context("cannot write the results")
+    }
+}
 
 /// Measures the cost of searching.
 #[derive(Clone, Debug, Parser)]
@@ -26,13 +48,9 @@ pub struct Options {
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
 
-    /// Also writes the results to this file.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-
-    /// An argument that `cargo bench` adds; ignored.
-    #[arg(long, hide = true)]
-    bench: bool,
+    /// The options of every bench.
+    #[command(flatten)]
+    pub common: CommonOptions,
 }
 
 impl Options {

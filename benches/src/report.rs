@@ -1,8 +1,8 @@
 //! Benchmark results and the file they are written to.
 
-use std::{fs, time::Duration};
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -58,13 +58,11 @@ impl Report {
 
     /// Writes the report to the file given by `--json`, if any.
     pub fn write(&self, options: &Options) -> Result<()> {
-        let Some(file) = &options.json else { return Ok(()) };
-        let report = json!({
+        options.common.write_results(&json!({
             "bench": self.bench,
             "text": options.text().label(),
             "unit": "microseconds on the processor",
             "results": self.entries,
-        });
-        fs::write(file, serde_json::to_string_pretty(&report)?).context("cannot write the results")
+        }))
     }
 }
