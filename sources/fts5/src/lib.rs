@@ -23,7 +23,7 @@ pub use collect::{Alternatives, collect_postings};
 pub use ffi::{register, sqlite_heap_bytes};
 pub use language::{Language, Script};
 pub use letters::is_letter;
-pub use postings::{BLOCK_RANGES, Posting, Postings, PostingsBlock, SEGMENT_WORDS};
+pub use postings::{BLOCK_RANGES, BLOCK_ROWS, Posting, Postings, PostingsBlock, SEGMENT_WORDS};
 pub use prepared::{PreparedText, with_prepared_texts};
 pub use row_bits::RowBits;
 pub use score_bounds::ScoreBounds;

@@ -14,7 +14,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use vademecum_fts5::{Postings, PostingsBlock, RowBits};
+use vademecum_fts5::{BLOCK_ROWS, Postings, PostingsBlock, RowBits};
 
 use super::bound_sums::{BoundScale, BoundSums, PhraseBounds};
 use crate::{
@@ -25,10 +25,8 @@ use crate::{
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// Number of rows of a block.
-const BLOCK_ROWS: i64 = 65_536;
-/// Number of ranges of 64 rows in a block.
-const BLOCK_RANGES: u16 = 1_024;
+/// Maximum number of rows that are scored between two calls of `pause`.
+const MAX_SCORED_ROWS: usize = 1_024;
 /// With fewer postings, scoring all rows is faster than adding bounds.
 const MIN_BOUNDED_POSTINGS: usize = 256;
 
@@ -119,7 +117,7 @@ impl<'a> Bm25Scorer<'a> {
     pub(super) fn score_matches<E>(
         &self,
         first: usize,
-        mut pause: impl FnMut() -> Result<(), E>,
+        pause: impl FnMut() -> Result<(), E>,
         mut accept: Option<impl FnMut(i64, u64) -> Result<u64, E>>,
         visit: impl FnMut(i64, f64) -> Result<f64, E>,
     ) -> Result<usize, E> {
@@ -131,22 +129,18 @@ impl<'a> Bm25Scorer<'a> {
             .map(|block| block.number())
             .collect();
         let mut total = 0;
-        let mut scorer = BlockScorer::new(self, visit);
+        let mut scorer = BlockScorer::new(self, pause, visit);
         let mut rows = Box::<RowBits>::default();
         let mut others = Box::<RowBits>::default();
         for number in numbers {
-            pause()?;
+            (scorer.pause)()?;
             let postings: Vec<Option<PostingsBlock<'a>>> =
                 self.phrases.iter().map(|phrase| phrase.postings.block(number)).collect();
             self.match_block(number, &postings, &mut rows, &mut others);
             if let Some(accept) = &mut accept {
-                for range in 0..BLOCK_RANGES {
-                    let matching = rows.range(range);
-                    if matching != 0 {
-                        let first_row = number * BLOCK_ROWS + i64::from(range) * 64;
-                        rows.remove_range(range, matching & !accept(first_row, matching)?);
-                    }
-                }
+                rows.try_retain(|range, matching| {
+                    accept(number * BLOCK_ROWS + i64::from(range) * 64, matching)
+                })?;
             }
             let count = rows.count();
             total += count;
@@ -250,8 +244,9 @@ struct Block<'b, 'a> {
 }
 
 /// Scores the rows of blocks.
-struct BlockScorer<'s, 'a, V> {
+struct BlockScorer<'s, 'a, P, V> {
     scorer: &'s Bm25Scorer<'a>,
+    pause: P,
     visit: V,
     /// Lowest score of interest.
     floor: f64,
@@ -261,10 +256,15 @@ struct BlockScorer<'s, 'a, V> {
     segments: SegmentWeights,
 }
 
-impl<'s, 'a, E, V: FnMut(i64, f64) -> Result<f64, E>> BlockScorer<'s, 'a, V> {
-    fn new(scorer: &'s Bm25Scorer<'a>, visit: V) -> Self {
+impl<'s, 'a, E, P, V> BlockScorer<'s, 'a, P, V>
+where
+    P: FnMut() -> Result<(), E>,
+    V: FnMut(i64, f64) -> Result<f64, E>,
+{
+    fn new(scorer: &'s Bm25Scorer<'a>, pause: P, visit: V) -> Self {
         Self {
             scorer,
+            pause,
             visit,
             floor: f64::NEG_INFINITY,
             lows: Vec::new(),
@@ -275,9 +275,7 @@ impl<'s, 'a, E, V: FnMut(i64, f64) -> Result<f64, E>> BlockScorer<'s, 'a, V> {
 
     fn score_all(&mut self, block: &Block<'_, 'a>) -> Result<(), E> {
         self.lows.clear();
-        for (range, rows) in block.rows.ranges().filter(|(_, rows)| *rows != 0) {
-            self.lows.extend(slots(rows).map(|slot| range * 64 + slot));
-        }
+        self.lows.extend(block.rows.rows());
         self.score_rows(block)
     }
 
@@ -308,14 +306,24 @@ impl<'s, 'a, E, V: FnMut(i64, f64) -> Result<f64, E>> BlockScorer<'s, 'a, V> {
         self.score_rows(block)
     }
 
-    /// Scores the rows of `lows`, phrase by phrase.
+    /// Scores the rows of `lows`.
     fn score_rows(&mut self, block: &Block<'_, 'a>) -> Result<(), E> {
+        let all = std::mem::take(&mut self.lows);
+        for lows in all.chunks(MAX_SCORED_ROWS) {
+            (self.pause)()?;
+            self.score_phrase_by_phrase(block, lows)?;
+        }
+        self.lows = all;
+        Ok(())
+    }
+
+    fn score_phrase_by_phrase(&mut self, block: &Block<'_, 'a>, lows: &[u16]) -> Result<(), E> {
         self.scores.clear();
-        self.scores.resize(self.lows.len(), 0.0);
+        self.scores.resize(lows.len(), 0.0);
         let phrases = self.scorer.phrases.iter().zip(block.postings);
         for (phrase, postings) in phrases {
             let Some(postings) = postings else { continue };
-            for (slot, posting) in postings.postings_of_rows(&self.lows) {
+            for (slot, posting) in postings.postings_of_rows(lows) {
                 let Some(score) = self.scores.get_mut(slot) else { continue };
                 let length = self.scorer.lengths.words_in_row(posting.row);
                 let once =
@@ -329,7 +337,7 @@ impl<'s, 'a, E, V: FnMut(i64, f64) -> Result<f64, E>> BlockScorer<'s, 'a, V> {
             }
         }
         self.scorer.raise_to_best_passages(&mut self.segments, &mut self.scores);
-        for (low, score) in self.lows.iter().zip(&self.scores) {
+        for (low, score) in lows.iter().zip(&self.scores) {
             self.floor = (self.visit)(block.number * BLOCK_ROWS + i64::from(*low), *score)?;
         }
         Ok(())
@@ -344,15 +352,6 @@ fn saturate_frequency(frequency: f64, norm: f64) -> f64 {
 /// Returns the length-dependent part of the formula: `k1 * (1 - b + b * length / average)`.
 fn length_norm(length: u32, average: f64) -> f64 {
     K1 * (1.0 - B + B * f64::from(length) / average)
-}
-
-/// Iterates over the positions of the bits that are set.
-fn slots(mut rows: u64) -> impl Iterator<Item = u16> {
-    std::iter::from_fn(move || {
-        let slot = (rows != 0).then(|| rows.trailing_zeros())?;
-        rows &= rows - 1;
-        u16::try_from(slot).ok()
-    })
 }
 
 #[cfg(test)]
@@ -489,6 +488,28 @@ mod tests {
                 assert!(fewer < total / 2 || few, "{fewer} of {total}");
             }
         }
+    }
+
+    #[test]
+    fn long_scoring_pauses_and_can_be_aborted() {
+        let rows: Vec<_> = (0..10_240).map(|row| (row, 1.0, &[][..])).collect();
+        let phrases = [(postings(&rows), 1)];
+        let lengths = RowLengths::new(rows.iter().map(|(row, ..)| (*row, 10)).collect());
+        let statistics =
+            CorpusStatistics { rows: 1 << 20, tokens: 10 << 20, document_frequencies: vec![10] };
+        let scorer = Bm25Scorer::new(&phrases, 0, (&[], &[]), &statistics, &lengths);
+        let mut pauses = 0;
+        let mut visited = 0;
+        let pause = || {
+            pauses += 1;
+            if pauses > 5 { Err(()) } else { Ok(()) }
+        };
+        let visit = |_, _| {
+            visited += 1;
+            Ok(f64::NEG_INFINITY)
+        };
+        assert_eq!(scorer.score_matches(usize::MAX, pause, ACCEPT_ALL, visit), Err(()));
+        assert_eq!((pauses, visited), (6, 4 * MAX_SCORED_ROWS));
     }
 
     #[test]

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use multiversion::multiversion;
 use vademecum_fts5::{BLOCK_RANGES, PostingsBlock, RowBits, ScoreBounds};
 
-/// Number of rows of a block.
-const BLOCK_ROWS: usize = BLOCK_RANGES * RANGE_ROWS;
+/// Number of sums of a block, one for each row.
+const BLOCK_SUMS: usize = BLOCK_RANGES * RANGE_ROWS;
 /// Number of rows of a range.
 const RANGE_ROWS: usize = 64;
 /// Sum of the highest bounds of all phrases. The rest of `u16` is a reserve for rounding.
@@ -95,7 +95,7 @@ impl<'q> BlockPhrase<'q> {
     /// Adds the bounds to the sums of the rows.
     fn add_to(&self, sums: &mut [u16]) {
         // With a known length, no row is checked.
-        let Some(sums) = sums.first_chunk_mut::<BLOCK_ROWS>() else { return };
+        let Some(sums) = sums.first_chunk_mut::<BLOCK_SUMS>() else { return };
         let by_steps: &[u16; 256] = &self.bounds.by_steps;
         let bounds = self.postings.bounds(&self.bounds.bounds);
         for (low, steps) in self.postings.low_bits().iter().zip(bounds) {
@@ -119,7 +119,7 @@ pub(super) struct BoundSums(Vec<u16>);
 
 impl Default for BoundSums {
     fn default() -> Self {
-        Self(vec![0; BLOCK_ROWS])
+        Self(vec![0; BLOCK_SUMS])
     }
 }
 
@@ -201,41 +201,30 @@ impl BlockSums<'_, '_> {
     /// order. A row is found once.
     pub(super) fn take_rows(&mut self, rows: &RowBits, lowest: u16, found: &mut Vec<u16>) {
         found.clear();
-        let needed = lowest.saturating_sub(self.reserve).max(1);
-        if self.few {
-            for low in self.added.iter().flat_map(|phrase| phrase.postings.low_bits()) {
-                let Some(sum) = self.sums.get_mut(usize::from(*low)) else { continue };
-                if *sum < needed {
-                    continue;
-                }
-                if rows.range(low / 64) >> (low % 64) & 1 == 1
-                    && reaches(*sum, *low, lowest, self.reserve, &self.left_out)
-                {
-                    found.push(*low);
+        let Self { sums, added, left_out, reserve, few } = self;
+        let needed = lowest.saturating_sub(*reserve).max(1);
+        let mut take_row = |low: u16, sum: &mut u16| {
+            if *sum >= needed {
+                if rows.contains(low) && reaches(*sum, low, lowest, *reserve, left_out) {
+                    found.push(low);
                 }
                 *sum = 0;
+            }
+        };
+        if *few {
+            for low in added.iter().flat_map(|phrase| phrase.postings.low_bits()) {
+                if let Some(sum) = sums.get_mut(usize::from(*low)) {
+                    take_row(*low, sum);
+                }
             }
             found.sort_unstable();
             return;
         }
         let mut highest = [0; BLOCK_RANGES];
-        highest_of_ranges(self.sums, &mut highest);
-        let ranges = self.sums.chunks_exact_mut(RANGE_ROWS).zip(highest).zip(rows.ranges());
-        for ((sums, highest), (range, matching)) in ranges {
-            if highest < needed || matching == 0 {
-                continue;
-            }
-            for (sum, slot) in sums.iter_mut().zip(0_u16..) {
-                if *sum < needed {
-                    continue;
-                }
-                let low = range * 64 + slot;
-                if matching >> slot & 1 == 1
-                    && reaches(*sum, low, lowest, self.reserve, &self.left_out)
-                {
-                    found.push(low);
-                }
-                *sum = 0;
+        highest_of_ranges(sums, &mut highest);
+        for ((range, sums), highest) in (0..).zip(sums.chunks_exact_mut(RANGE_ROWS)).zip(highest) {
+            if highest >= needed {
+                (0..).zip(sums).for_each(|(slot, sum)| take_row(range * 64 + slot, sum));
             }
         }
     }

@@ -197,6 +197,7 @@ fn select_top(
     }
     let mut identify = reader.prepare(plan.identify_sql)?;
     let total = scorer.score_matches(usize::MAX, pause, accept, |key, score| {
+        pause()?;
         let mut found = identify.query([key])?;
         let row = found.next()?;
         let moment: Option<Timestamp> =

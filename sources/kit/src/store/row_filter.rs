@@ -18,7 +18,7 @@ use rusqlite::{
     functions::FunctionFlags,
     types::{ToSqlOutput, Value},
 };
-use vademecum_fts5::RowBits;
+use vademecum_fts5::{BLOCK_ROWS, RowBits};
 
 use super::{Parameters, Reader, StoreError};
 
@@ -28,8 +28,6 @@ const MAX_KEPT_FILTERS: usize = 16;
 const MAX_SINGLE_CHECKS: usize = 1_000;
 /// Number of checks between two deadline checks.
 const CHECKS_PER_DEADLINE_CHECK: usize = 256;
-/// Number of rows of a block.
-const BLOCK_ROWS: i64 = 65_536;
 
 /// The statements of a filter, and their parameters besides `:key`.
 #[derive(Clone, Copy)]
