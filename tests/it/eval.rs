@@ -225,7 +225,7 @@ fn eval_with_provider_measures_vector_hybrid_and_oracle() {
     let file = library.write_file("s.toml", STUB_EMBEDDINGS);
     let config = ["--config", file.to_str().unwrap()];
     let report = library.run(&[&["eval", "--json", &folder][..], &config].concat()).parse_json();
-    for mode in ["vector", "hybrid"] {
+    for mode in ["vector", "hybrid", "rank_fusion"] {
         let found = report[mode]["ndcg_at_10"].as_f64().unwrap();
         assert!(found > 0.4 && found <= 1.0, "{mode}: {report}");
         assert!(report[mode]["difference_to_plain"]["mean"].is_f64(), "{report}");
@@ -237,8 +237,8 @@ fn eval_with_provider_measures_vector_hybrid_and_oracle() {
     }
     let table = library.run(&[&["eval", &folder][..], &config].concat()).stdout;
     let rows: Vec<&str> = table.lines().filter_map(|line| line.split("  ").next()).collect();
-    let expected = ["vademecum", "vector", "hybrid", "oracle", "plain FTS5", "ratio"];
-    assert_eq!(rows[2..8], expected, "{table}");
+    let expected = ["vademecum", "vector", "hybrid", "RRF", "oracle", "plain FTS5", "ratio"];
+    assert_eq!(rows[2..9], expected, "{table}");
 }
 
 /// More queries than the settings allow a client in a minute.

@@ -152,7 +152,7 @@ mod tests {
     fn results(found: &[&str]) -> Vec<QueryResult> {
         let grades = RelevanceGrades::from([("a".to_owned(), 1)]);
         let ours = ScoredRanking::score(found, &grades, Duration::ZERO);
-        let rankings = ByMethod { ours, vector: None, hybrid: None, plain: ours };
+        let rankings = ByMethod { ours, plain: ours, ..ByMethod::default() };
         vec![QueryResult { id: "q".to_owned(), language: None, rankings }]
     }
 

@@ -1,5 +1,5 @@
 //! Values and metrics for each search method: full-text, vector and hybrid search, and the
-//! baseline.
+//! baselines.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,14 +20,22 @@ pub struct ByMethod<T> {
     /// Hybrid search; present if an embedding model is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hybrid: Option<T>,
-    /// The baseline.
+    /// Reciprocal rank fusion of full-text and vector search, the baseline of hybrid search;
+    /// present if an embedding model is configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank_fusion: Option<T>,
+    /// One FTS5 table, the baseline of full-text search.
     pub plain: T,
 }
 
 impl<T> ByMethod<T> {
     /// Iterates over the methods with their names in tables.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &T)> {
-        let vectors = [("vector", self.vector.as_ref()), ("hybrid", self.hybrid.as_ref())];
+        let vectors = [
+            ("vector", self.vector.as_ref()),
+            ("hybrid", self.hybrid.as_ref()),
+            ("RRF", self.rank_fusion.as_ref()),
+        ];
         let vectors = vectors.into_iter().filter_map(|(name, value)| Some((name, value?)));
         [("vademecum", &self.ours)].into_iter().chain(vectors).chain([("plain FTS5", &self.plain)])
     }
@@ -43,6 +51,7 @@ impl<T> ByMethod<T> {
             ours: change(&self.ours, &other.ours),
             vector: both(self.vector.as_ref(), other.vector.as_ref()),
             hybrid: both(self.hybrid.as_ref(), other.hybrid.as_ref()),
+            rank_fusion: both(self.rank_fusion.as_ref(), other.rank_fusion.as_ref()),
             plain: change(&self.plain, &other.plain),
         }
     }
@@ -59,6 +68,7 @@ impl<T: Clone> ByMethod<Vec<T>> {
             ours: values.clone().map(|value| value.ours.clone()).collect(),
             vector: values.clone().map(|value| value.vector.clone()).collect(),
             hybrid: values.clone().map(|value| value.hybrid.clone()).collect(),
+            rank_fusion: values.clone().map(|value| value.rank_fusion.clone()).collect(),
             plain: values.map(|value| value.plain.clone()).collect(),
         }
     }
@@ -112,6 +122,7 @@ impl MethodMetrics {
                 ours: compared(&columns.ours),
                 vector: columns.vector.as_ref().map(compared),
                 hybrid: columns.hybrid.as_ref().map(compared),
+                rank_fusion: columns.rank_fusion.as_ref().map(compared),
                 plain: RetrievalMetrics::summarize(plain, None),
             },
             oracle: columns.vector.map(|vector| OracleMetrics::choose(&columns.ours, &vector)),
@@ -150,6 +161,7 @@ mod tests {
             ours: ranking(words),
             vector: vector.map(ranking),
             hybrid: vector.map(ranking),
+            rank_fusion: vector.map(ranking),
             plain: ranking(&[]),
         };
         QueryResult { id: String::new(), language: None, rankings }

@@ -173,7 +173,7 @@ mod tests {
         let grades = RelevanceGrades::from([("a".to_owned(), 1)]);
         let ranking = |found| ScoredRanking::score(found, &grades, Duration::ZERO);
         let rankings =
-            ByMethod { ours: ranking(found), vector: None, hybrid: None, plain: ranking(&[]) };
+            ByMethod { ours: ranking(found), plain: ranking(&[]), ..ByMethod::default() };
         let language = language.map(str::to_owned);
         vec![QueryResult { id: "q".to_owned(), language, rankings }]
     }

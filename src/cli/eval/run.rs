@@ -15,7 +15,7 @@ use vademecum_eval::{
     ByMethod, CollectionSummary, EarlierReports, EvalReport, Fts5Baseline, JudgedCollection,
     JudgedQuery, MultiEvalReport, QueryResult, RECALL_DEPTH, ScoredRanking,
 };
-use vademecum_kit::model::Uri;
+use vademecum_kit::{model::Uri, search::Fusion};
 
 use super::{
     corpus_import::{ImportedCorpus, import_corpus},
@@ -47,8 +47,8 @@ queries.jsonl (_id, text) and qrels/test.tsv (query, document, grade), or dev.ts
 train.tsv. Its documents are distributed over the five sources and searched with
 knowledge.search; one plain FTS5 table with all of them gets the same queries. With an
 embeddings.provider in the settings, vector and hybrid search are measured as well, and
-an oracle that takes the better of full text and vectors for each query. Rate limits of the
-settings do not apply. Without --data a temporary folder is used, which is removed on
+an oracle that takes the better of full text and vectors for each query, and reciprocal rank
+fusion (RRF) of both. Rate limits of the settings do not apply. Without --data a temporary folder is used, which is removed on
 exit; each of several collections gets its own folder. After several, a table compares
 their nDCG@10.
 
@@ -241,18 +241,19 @@ async fn run_queries(
     let bar = progress_bar(collection.queries.len(), "queries");
     for query in &collection.queries {
         let mut rankings = ByMethod::default();
-        if has_vectors {
-            for (mode, ranking) in [
-                (SearchModeInput::Vector, &mut rankings.vector),
-                (SearchModeInput::Hybrid, &mut rankings.hybrid),
-            ] {
-                let (answer, took) = run_query(app, query, mode).await?;
-                *ranking = Some(score(&ranked_positions(&answer, scattered)?, query, took));
-            }
-        }
         let (answer, took) = run_query(app, query, SearchModeInput::Fts).await?;
         incomplete += usize::from(!answer["_meta"]["failed_sources"].is_null());
-        rankings.ours = score(&ranked_positions(&answer, scattered)?, query, took);
+        let by_words = ranked_positions(&answer, scattered)?;
+        rankings.ours = score(&by_words, query, took);
+        if has_vectors {
+            let (answer, vectors_took) = run_query(app, query, SearchModeInput::Vector).await?;
+            let by_vectors = ranked_positions(&answer, scattered)?;
+            rankings.vector = Some(score(&by_vectors, query, vectors_took));
+            let fused = fuse_by_ranks(&by_words, &by_vectors);
+            rankings.rank_fusion = Some(score(&fused, query, took + vectors_took));
+            let (answer, took) = run_query(app, query, SearchModeInput::Hybrid).await?;
+            rankings.hybrid = Some(score(&ranked_positions(&answer, scattered)?, query, took));
+        }
 
         let began = Instant::now();
         let places = plain.search(&query.text)?;
@@ -287,6 +288,13 @@ async fn run_query(
     let took = began.elapsed();
     let answer = answer.context("the server sent no reply").and_then(|it| parse_tool_reply(&it));
     Ok((answer.with_context(|| format!("query `{}`", query.id))?, took))
+}
+
+/// Fuses two rankings of corpus positions by reciprocal ranks.
+fn fuse_by_ranks(by_words: &[usize], by_vectors: &[usize]) -> Vec<usize> {
+    let list = |ranking: &[usize]| ranking.iter().map(|place| (*place, 0.0)).collect::<Vec<_>>();
+    let fused = Fusion::default().fuse(&list(by_words), &list(by_vectors));
+    fused.into_iter().map(|result| result.key).collect()
 }
 
 /// Returns the corpus positions of the found documents, best first. A document that was found
