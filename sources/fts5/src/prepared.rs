@@ -6,6 +6,9 @@ use std::{cell::RefCell, ops::ControlFlow, sync::Arc};
 
 use crate::tokens::for_each_index_token;
 
+/// Estimated number of bytes of a text per word.
+const BYTES_PER_WORD: usize = 6;
+
 thread_local! {
     /// Tokenized texts that this thread is about to pass to FTS5.
     static PREPARED: RefCell<Vec<PreparedText>> = const { RefCell::new(Vec::new()) };
@@ -24,13 +27,14 @@ pub struct PreparedText {
 impl PreparedText {
     /// Tokenizes a text.
     pub fn new(text: Arc<str>) -> Self {
-        let mut prepared = Self { text, tokens: String::new(), token_ends: Vec::new() };
-        for_each_index_token(&prepared.text, |word, _, same| {
-            prepared.tokens.push_str(word);
-            prepared.token_ends.push((prepared.tokens.len(), same));
+        let mut tokens = String::with_capacity(text.len());
+        let mut token_ends = Vec::with_capacity(text.len() / BYTES_PER_WORD);
+        for_each_index_token(&text, |word, _, same| {
+            tokens.push_str(word);
+            token_ends.push((tokens.len(), same));
             ControlFlow::Continue(())
         });
-        prepared
+        Self { text, tokens, token_ends }
     }
 
     /// Calls `visit` for every token, with a flag for the same position as the previous token.

@@ -8,8 +8,8 @@ use crate::{
     words::is_unspaced,
 };
 
-/// Maximum length of the first part of a hyphenated word that is also written without the hyphen.
-const MAX_HYPHENATED_START: usize = 3;
+/// Maximum length of the first part of a word that is also written without its signs.
+pub(crate) const MAX_JOINED_START: usize = 3;
 /// Maximum number of digits after a name and a space.
 const MAX_NUMBER_AFTER_NAME: usize = 4;
 /// Minimum number of letters before or after a number that are a word of their own.
@@ -21,7 +21,7 @@ pub(crate) fn joined_word_end(text: &str, start: usize, end: usize) -> Option<us
     let run = text.get(start..end)?;
     let rest = text.get(end..)?;
     let sign = rest.chars().next()?;
-    if run.len() > MAX_HYPHENATED_START || follows_sign(text.get(..start)?) {
+    if run.len() > MAX_JOINED_START || follows_sign(text.get(..start)?) {
         return None;
     }
     let length = if run.bytes().all(|byte| byte.is_ascii_digit()) {

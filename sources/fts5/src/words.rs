@@ -17,7 +17,8 @@ use crate::{
     language::Script,
     letters::{is_folded, is_letter, is_mark},
     spellings::{
-        emoji_length, is_emoji, is_flag_half, joined_word_end, number_border, numbered_name_end,
+        MAX_JOINED_START, emoji_length, is_emoji, is_flag_half, joined_word_end, number_border,
+        numbered_name_end,
     },
 };
 
@@ -107,9 +108,9 @@ impl<M: Fn(&str) -> bool, V: FnMut(Word<'_>) -> ControlFlow<()>> WordWalk<'_, M,
         while at < bytes.len() {
             let start = at;
             at = ascii_run_end(bytes, start);
-            let next = self.text.get(at..).and_then(|rest| rest.chars().next());
-            let next = next.filter(|next| !next.is_ascii());
-            if next.is_some_and(|next| at == start || is_letter(next) || is_mark(next)) {
+            // Most runs end at an ASCII character, which needs no decoding.
+            let is_ascii = bytes.get(at).is_none_or(u8::is_ascii);
+            if !is_ascii && (at == start || continues_word(self.text, at)) {
                 at = self.visit_folded_word(start)?;
             } else if at == start {
                 at += 1;
@@ -123,6 +124,9 @@ impl<M: Fn(&str) -> bool, V: FnMut(Word<'_>) -> ControlFlow<()>> WordWalk<'_, M,
     /// Visits a run of ASCII letters and digits: a word, or several with their parts.
     fn visit_ascii_run(&mut self, place: Range<usize>) -> ControlFlow<()> {
         let run = self.text.get(place.clone()).unwrap_or_default();
+        if is_plain_word(self.text.as_bytes(), &place) {
+            return self.visit_ascii_word(place, WordKind::Plain);
+        }
         let rest = self.text.get(place.end..).unwrap_or_default();
         if place.start >= self.joined_until
             && let Some(end) = joined_word_end(self.text, place.start, place.end)
@@ -243,10 +247,28 @@ impl<M: Fn(&str) -> bool, V: FnMut(Word<'_>) -> ControlFlow<()>> WordWalk<'_, M,
     }
 }
 
+/// Returns whether the character at a position continues the word before it.
+fn continues_word(text: &str, at: usize) -> bool {
+    let next = text.get(at..).and_then(|rest| rest.chars().next());
+    next.is_some_and(|next| is_letter(next) || is_mark(next))
+}
+
 /// Returns the end of the run of ASCII letters and digits that starts at `start`.
 fn ascii_run_end(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
     start + rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count()
+}
+
+/// Returns whether a run of ASCII letters and digits is a plain word: it has neither digits nor inner
+/// capitals, and cannot be the beginning of a word with signs. Most words are.
+fn is_plain_word(text: &[u8], run: &Range<usize>) -> bool {
+    let Some([first, others @ ..]) = text.get(run.clone()) else { return false };
+    let has_sign = match text.get(run.end) {
+        None | Some(b' ' | b'\n') => false,
+        Some(b'+' | b'#') => true,
+        Some(_) => run.len() <= MAX_JOINED_START,
+    };
+    first.is_ascii_alphabetic() && others.iter().all(u8::is_ascii_lowercase) && !has_sign
 }
 
 /// Returns the number of signs after a run that belong to its name, as in `C++` and `C#`.

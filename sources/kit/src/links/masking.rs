@@ -1,45 +1,55 @@
 //! Hiding of the parts of a text that contain no links: code, comments and formulas.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 
 use super::Dialect;
 
+/// Minimum number of spaces that indent code.
+const INDENT_OF_CODE: u32 = 4;
+
 /// Returns the text with blanks, byte by byte, in place of the parts that contain no links.
-pub(super) fn mask_literal_parts(text: &str, dialect: Dialect) -> String {
-    let mut masked = text.as_bytes().to_vec();
+pub(super) fn mask_literal_parts(text: &str, dialect: Dialect) -> Cow<'_, str> {
     match dialect {
-        Dialect::Plain => {}
-        Dialect::Org | Dialect::LogseqOrg => blank_all(&mut masked, org_blocks(text)),
-        Dialect::Markdown | Dialect::Logseq => {
-            blank_all(&mut masked, markdown_literals(text, dialect));
-            if dialect == Dialect::Logseq {
-                blank_all(&mut masked, org_blocks(text));
-            } else {
-                // The marks of comments count only outside of code.
-                let comments = comments(&String::from_utf8_lossy(&masked));
-                blank_all(&mut masked, comments);
-            }
+        Dialect::Plain => text.into(),
+        Dialect::Org | Dialect::LogseqOrg => blank(text.into(), org_blocks(text)),
+        Dialect::Markdown => {
+            let masked = blank(text.into(), markdown_literals(text, dialect));
+            // The marks of comments count only outside of code.
+            let comments = comments(&masked);
+            blank(masked, comments)
+        }
+        Dialect::Logseq => {
+            let masked = blank(text.into(), markdown_literals(text, dialect));
+            blank(masked, org_blocks(text))
         }
     }
-    String::from_utf8(masked).unwrap_or_else(|_| text.to_owned())
 }
 
-fn blank_all(masked: &mut [u8], ranges: impl IntoIterator<Item = Range<usize>>) {
+/// Replaces ranges, which must be those of whole characters, with blanks.
+fn blank(text: Cow<'_, str>, ranges: Vec<Range<usize>>) -> Cow<'_, str> {
+    if ranges.is_empty() {
+        return text;
+    }
+    let mut masked = text.into_owned().into_bytes();
     for range in ranges {
         for byte in masked.get_mut(range).into_iter().flatten().filter(|byte| **byte != b'\n') {
             *byte = b' ';
         }
     }
+    String::from_utf8_lossy(&masked).into_owned().into()
 }
 
 /// Returns the code, the formulas and the HTML comments of a Markdown text. Logseq has neither
 /// indented code nor formulas with single signs.
 fn markdown_literals(text: &str, dialect: Dialect) -> Vec<Range<usize>> {
     let is_logseq = dialect == Dialect::Logseq;
-    let options = if is_logseq { Options::empty() } else { Options::ENABLE_MATH };
     let mut found = Vec::new();
+    if !may_have_literals(text) {
+        return found;
+    }
+    let options = if is_logseq { Options::empty() } else { Options::ENABLE_MATH };
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         match event {
             Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)) if is_logseq => {}
@@ -60,11 +70,21 @@ fn markdown_literals(text: &str, dialect: Dialect) -> Vec<Range<usize>> {
     found
 }
 
+/// Returns whether a Markdown text may contain code, a formula or an HTML comment.
+fn may_have_literals(text: &str) -> bool {
+    let mut blanks = 0;
+    text.bytes().any(|byte| {
+        blanks = if byte == b' ' { blanks + 1 } else { 0 };
+        blanks == INDENT_OF_CODE || matches!(byte, b'`' | b'~' | b'$' | b'<' | b'\t')
+    })
+}
+
 /// Returns the comments between `%%` marks. An opening mark at the beginning of a line without a
 /// closing one begins a comment up to the end; another one is text.
 fn comments(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let mut at = 0;
+    // A search for one sign is several times as fast.
+    let mut at = text.find('%').unwrap_or(text.len());
     while let Some(start) = text.get(at..).and_then(|rest| rest.find("%%")).map(|it| it + at) {
         let after = start + 2;
         let Some(rest) = text.get(after..) else { break };

@@ -84,6 +84,8 @@ impl<'a> Scanner<'a> {
                 self.brackets.clear();
                 self.read_line_start();
             }
+            let Some(skipped) = self.rest().bytes().position(is_special) else { break };
+            self.at += skipped;
             let start = self.at;
             let Some(next) = self.rest().bytes().next() else { break };
             line_start = next == b'\n';
@@ -131,11 +133,10 @@ impl<'a> Scanner<'a> {
     /// Reads the properties and block identifiers of the line that begins here.
     fn read_line_start(&mut self) {
         let line = self.rest().split('\n').next().unwrap_or_default();
-        if let Some((_, id)) = line.trim_end().rsplit_once(" ^")
+        if let Some((before, id)) = line.trim_end().rsplit_once('^')
+            && (before.ends_with(' ') || before.trim_start().is_empty())
             && is_identifier(id)
         {
-            self.found.blocks.push(id.to_owned());
-        } else if let Some(id) = line.trim().strip_prefix('^').filter(|id| is_identifier(id)) {
             self.found.blocks.push(id.to_owned());
         }
         if self.dialect.is_org()
@@ -146,11 +147,10 @@ impl<'a> Scanner<'a> {
             self.found.blocks.push(id.trim().to_owned());
         }
         let bare = line.trim_start().trim_start_matches(['-', '*']).trim_start();
-        let Some((name, value)) = bare.split_once("::") else { return };
         let is_name = |next: char| next.is_alphanumeric() || matches!(next, '_' | '-');
-        if name.is_empty() || !name.chars().all(is_name) {
-            return;
-        }
+        let value = bare.trim_start_matches(is_name);
+        let Some(name) = bare.strip_suffix(value).filter(|name| !name.is_empty()) else { return };
+        let Some(value) = value.strip_prefix("::") else { return };
         let at = self.at + (line.len() - value.len());
         match name.to_lowercase().as_str() {
             "id" => self.found.blocks.push(value.trim().to_owned()),
@@ -394,6 +394,11 @@ impl<'a> Scanner<'a> {
         }
         self.at = end;
     }
+}
+
+/// Returns whether a byte may begin a link or ends a line.
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\\' | b'[' | b']' | b'(' | b'#' | b':')
 }
 
 /// Removes what follows an address: punctuation, and closing parentheses that it does not open.
