@@ -196,7 +196,7 @@ fn earlier_index_is_searched_and_rebuilt_in_background() {
     let path = library.data_folder().join("users/local/chacha.db");
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
     let connection = Connection::open_with_flags(&path, flags).unwrap();
-    assert_eq!(note_words_version(&connection), 3);
+    assert_eq!(note_words_version(&connection), 4);
     set_earlier_version(&connection);
     let server = library.serve();
     let client = server.client();
@@ -206,7 +206,7 @@ fn earlier_index_is_searched_and_rebuilt_in_background() {
     };
     // The first search finds the earlier words, or those of a table that is already rebuilt.
     assert!(found("earlier") <= 1);
-    wait_until("the rebuilt table", || note_words_version(&connection) == 3);
+    wait_until("the rebuilt table", || note_words_version(&connection) == 4);
     assert_eq!((found("книга"), found("earlier")), (1, 0));
 }
 
@@ -222,7 +222,7 @@ fn check_repairs_earlier_index() {
     assert!(checked.stdout.contains("note_fts has the words of an earlier version"), "{checked:?}");
     let repaired = library.run(&["check", "--repair"]);
     assert!(repaired.stdout.contains("its full-text tables were rebuilt"), "{repaired:?}");
-    assert_eq!(note_words_version(&connection), 3);
+    assert_eq!(note_words_version(&connection), 4);
     assert!(library.run(&["search", "книга"]).stdout.contains("notes://"));
 }
 
@@ -246,7 +246,7 @@ fn updated_index_finds_all_spellings() {
     let found = |query: &str| library.run(&["search", query]).stdout.contains("notes://");
     let repaired = library.run(&["check", "--repair"]);
     assert!(repaired.stdout.contains("its full-text tables were rebuilt"), "{repaired:?}");
-    assert_eq!(note_words_version(&connection), 3);
+    assert_eq!(note_words_version(&connection), 4);
     for query in ["email", "e-mail", "12500", "🙂"] {
         assert!(found(query), "{query}");
     }
@@ -284,4 +284,101 @@ fn earlier_library_is_found_in_all_spellings() {
             found["results"][0]["uri"] == uri
         });
     }
+}
+
+/// Full-text tables of notes and documents as the migrations create them, with the title first.
+const TITLE_FIRST_SQL: [(&str, &str, &str); 2] = [
+    (
+        "chacha.db",
+        "note_fts",
+        "DROP TABLE note_fts;
+         CREATE VIRTUAL TABLE note_fts USING fts5 (
+             title, content, keywords, names, folders,
+             content = '', contentless_delete = 1, tokenize = 'vademecum'
+         );
+         INSERT INTO note_fts (rowid, title, content) SELECT row, title, content FROM notes;
+         UPDATE fts_versions SET version = 4;",
+    ),
+    (
+        "media.db",
+        "media_fts",
+        "DROP TABLE media_fts;
+         CREATE VIRTUAL TABLE media_fts USING fts5 (
+             title, content, author, keywords,
+             content = '', contentless_delete = 1, tokenize = 'vademecum'
+         );
+         INSERT INTO media_fts (rowid, title, content) SELECT id, title, content FROM Media;
+         UPDATE fts_versions SET version = 4;",
+    ),
+];
+
+/// Creates a library whose full-text tables have the title first. Returns their connections.
+fn library_with_title_first() -> (Library, [Connection; 2]) {
+    let library = Library::new();
+    for kind in ["notes", "media"] {
+        library.import_file(kind, &format!("{kind}/a.md"), "# Ferry\nIt calls at noon.");
+        library.import_file(kind, &format!("{kind}/b.md"), "# Noon\nThe ferry calls then.");
+    }
+    let connections = TITLE_FIRST_SQL.map(|(file, _, sql)| {
+        let path = library.data_folder().join("users/local").join(file);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+        let connection = Connection::open_with_flags(&path, flags).unwrap();
+        vademecum_fts5::register(&connection).unwrap();
+        connection.execute_batch(sql).unwrap();
+        connection
+    });
+    (library, connections)
+}
+
+/// Returns the first column of a full-text table.
+fn first_column(connection: &Connection, table: &str) -> String {
+    let sql = "SELECT name FROM pragma_table_info(?1) WHERE cid = 0";
+    connection.query_row(sql, [table], |row| row.get(0)).unwrap()
+}
+
+/// Searches for each title and expects the item with it before the one that mentions it.
+fn assert_titles_come_first(client: &impl McpClient) {
+    for tool in ["notes.search", "media.search"] {
+        for (query, title) in [("ferry", "Ferry"), ("noon", "Noon")] {
+            let answer = client.call_tool(tool, &json!({ "query": query }));
+            let hits = answer["results"].as_array().unwrap();
+            let titles: Vec<&str> = hits.iter().filter_map(|hit| hit["title"].as_str()).collect();
+            assert_eq!((titles.len(), titles[0]), (2, title), "{tool}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn index_with_title_first_is_searched() {
+    let (library, connections) = library_with_title_first();
+    let server = library.serve();
+    assert_titles_come_first(&server.client());
+    for ((_, table, _), connection) in TITLE_FIRST_SQL.iter().zip(&connections) {
+        assert_eq!(first_column(connection, table), "title");
+    }
+    drop(server.kill_and_read_log());
+    drop(connections);
+    let backup = library.data_folder().with_file_name("backup");
+    let backed_up = library.run(&["backup", backup.to_str().unwrap()]);
+    assert_eq!(backed_up.code, 0, "{backed_up:?}");
+    let restored = library.run(&["restore", "--force", backup.to_str().unwrap()]);
+    assert_eq!(restored.code, 0, "{restored:?}");
+}
+
+#[test]
+fn earlier_index_gets_text_first() {
+    let (library, connections) = library_with_title_first();
+    for connection in &connections {
+        connection.execute_batch("UPDATE fts_versions SET version = 3").unwrap();
+    }
+    let server = library.serve();
+    let client = server.client();
+    assert_titles_come_first(&client);
+    for ((_, table, _), connection) in TITLE_FIRST_SQL.iter().zip(&connections) {
+        wait_until("the text to be first", || first_column(connection, table) == "content");
+    }
+    assert_titles_come_first(&client);
+    drop(server.kill_and_read_log());
+    let checked = library.run(&["check"]);
+    assert_eq!(checked.code, 0, "{checked:?}");
 }

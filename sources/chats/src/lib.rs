@@ -33,9 +33,9 @@ pub struct Chats;
 const FULL_TEXT_TABLE: FtsTable = fts_table!(
     "chat_fts",
     &[
+        FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
         FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "sender", field: Field::Author, weight: 2.0 },
-        FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
         FtsColumn { name: "neighbours", field: Field::Neighbours, weight: 0.3 },
     ]
 );

@@ -32,8 +32,8 @@ pub struct Media;
 const FULL_TEXT_TABLE: FtsTable = fts_table!(
     "media_fts",
     &[
-        FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
+        FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "author", field: Field::Author, weight: 1.0 },
         FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
     ]

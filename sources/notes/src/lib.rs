@@ -28,8 +28,8 @@ pub struct Notes;
 const FULL_TEXT_TABLE: FtsTable = fts_table!(
     "note_fts",
     &[
-        FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
+        FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
         FtsColumn { name: "names", field: Field::Title, weight: 1.0 },
         FtsColumn { name: "folders", field: Field::Folder, weight: 0.5 },

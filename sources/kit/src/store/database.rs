@@ -130,4 +130,20 @@ impl Database {
             }
         }
     }
+
+    /// Returns the names and definitions of the full-text tables that are created otherwise than by
+    /// the migrations: in new files at once, in others when the table is filled again. They have the
+    /// columns of the migrations in another order.
+    pub(crate) fn fts_definitions(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Chacha => &[
+                ("note_fts", include_str!("../../../../schemas/sqlite/full_text/note_fts.sql")),
+                ("chat_fts", include_str!("../../../../schemas/sqlite/full_text/chat_fts.sql")),
+            ],
+            Self::Media => {
+                &[("media_fts", include_str!("../../../../schemas/sqlite/full_text/media_fts.sql"))]
+            }
+            _ => &[],
+        }
+    }
 }

@@ -15,6 +15,7 @@ use super::{
     access::restrict_connection,
     archive::{FollowedFile, Follower, forget_state, mark_new},
     compressed_text::register_chunk_text,
+    fts_consistency::create_fts_tables,
     index_cache::IndexCaches,
     pool_wait::PoolWaits,
     private_files::{create_private_folder, prepare_database_file},
@@ -386,6 +387,9 @@ impl Store {
         let done = read_schema_version(&transaction).map_err(failed)?;
         for migration in migrations.iter().skip(done) {
             transaction.execute_batch(migration).map_err(failed)?;
+        }
+        if done == 0 {
+            create_fts_tables(&transaction, self.database).map_err(failed)?;
         }
         if done == 0 && self.database.can_follow() {
             // In this transaction, so that a crash leaves no file that seems to have rows of its own.

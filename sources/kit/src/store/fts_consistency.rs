@@ -5,7 +5,7 @@ use std::time::Duration;
 use rusqlite::{Connection, named_params};
 
 use super::{
-    FtsTable, Store, StoreError,
+    Database, FtsTable, Store, StoreError,
     file::{begin_immediate, open_connection},
 };
 use crate::model::Deadline;
@@ -13,8 +13,10 @@ use crate::model::Deadline;
 /// Maximum time to compare a full-text table with its rows.
 const CHECK_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// Version of the words in full-text tables (`docs/adr/0009-custom-tokenizer.md`).
+/// Version of full-text tables (`docs/adr/0009-custom-tokenizer.md`).
 const FTS_VERSION: i64 = 3;
+/// Version of those with another definition than that of the migrations: their text is first.
+const TEXT_FIRST_VERSION: i64 = 4;
 
 /// A full-text table and the statements that derive it from rows.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +64,8 @@ impl Store {
         self.read(Deadline::after(CHECK_TIMEOUT), |reader| {
             let versions = reader
                 .query_all(include_str!("sql/fts_version.sql"), name, |row| row.get("version"));
-            Ok(versions?.into_iter().any(|version: i64| version < FTS_VERSION))
+            let newest = newest_version(self.database(), derived.table);
+            Ok(versions?.into_iter().any(|version: i64| version < newest))
         })
     }
 
@@ -73,11 +76,16 @@ impl Store {
         let failed = |source| StoreError::from_file(self.path(), source);
         let mut connection = open_connection(self.path()).map_err(failed)?;
         let transaction = begin_immediate(&mut connection)?;
-        let clear = format!("INSERT INTO {0} ({0}) VALUES ('delete-all')", derived.table);
+        let table = derived.table;
         let refilled = (|| {
-            transaction.execute(&clear, [])?;
+            match definition(self.database(), table) {
+                Some(sql) => transaction.execute_batch(&format!("DROP TABLE {table}; {sql}"))?,
+                None => transaction.execute_batch(&format!(
+                    "INSERT INTO {table} ({table}) VALUES ('delete-all')"
+                ))?,
+            }
             transaction.execute_batch(derived.fill_sql)?;
-            set_fts_version(&transaction, derived)
+            set_fts_version(&transaction, self.database(), table)
         })();
         refilled.and_then(|()| transaction.commit()).map_err(failed)
     }
@@ -100,9 +108,10 @@ impl Store {
             transaction.pragma_update(None, "writable_schema", true)?;
             transaction.execute(include_str!("sql/strike_out.sql"), name)?;
             transaction.pragma_update(None, "writable_schema", "reset")?;
-            transaction.execute_batch(&made_as)?;
+            let sql = definition(self.database(), derived.table).unwrap_or(&made_as);
+            transaction.execute_batch(sql)?;
             transaction.execute_batch(derived.fill_sql)?;
-            set_fts_version(&transaction, derived)
+            set_fts_version(&transaction, self.database(), derived.table)
         })();
         refilled.and_then(|()| transaction.commit()).map_err(failed)?;
         // The cache describes the old table.
@@ -122,8 +131,35 @@ impl Store {
     }
 }
 
-fn set_fts_version(connection: &Connection, derived: &DerivedFtsTable) -> rusqlite::Result<()> {
-    let version = named_params! { ":table": derived.table, ":version": FTS_VERSION };
+/// Creates the empty full-text tables of a new file by their own definitions.
+pub(super) fn create_fts_tables(
+    connection: &Connection,
+    database: Database,
+) -> rusqlite::Result<()> {
+    for (table, sql) in database.fts_definitions() {
+        connection.execute_batch(&format!("DROP TABLE {table}; {sql}"))?;
+        set_fts_version(connection, database, table)?;
+    }
+    Ok(())
+}
+
+/// Returns the definition of a full-text table, if it is not that of the migrations.
+fn definition(database: Database, table: &str) -> Option<&'static str> {
+    let found = database.fts_definitions().iter().find(|(name, _)| *name == table);
+    found.map(|(_, sql)| *sql)
+}
+
+fn newest_version(database: Database, table: &str) -> i64 {
+    definition(database, table).map_or(FTS_VERSION, |_| TEXT_FIRST_VERSION)
+}
+
+fn set_fts_version(
+    connection: &Connection,
+    database: Database,
+    table: &str,
+) -> rusqlite::Result<()> {
+    let version = newest_version(database, table);
+    let version = named_params! { ":table": table, ":version": version };
     connection.execute(include_str!("sql/set_fts_version.sql"), version).map(|_| ())
 }
 
@@ -135,7 +171,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::store::{DamagedPart, Database, Durability, Parameters};
+    use crate::store::{DamagedPart, Durability, Parameters};
 
     const PROMPTS: DerivedFtsTable = DerivedFtsTable {
         table: "prompt_fts",

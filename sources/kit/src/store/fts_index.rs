@@ -93,7 +93,8 @@ impl<'a> FtsIndex<'a> {
         }
         // Words that are new since the last time stand in changed rows only.
         let (expression, alternatives) = find_expression()?;
-        let read = |rows| self.read_postings(&expression, alternatives, rows);
+        let weights = self.column_weights()?;
+        let read = |rows| self.read_postings(&expression, alternatives, rows, &weights);
         let found = match known {
             None => read(ALL_ROWS)?,
             Some((known, changed)) => {
@@ -117,11 +118,19 @@ impl<'a> FtsIndex<'a> {
         expression: &str,
         alternatives: Alternatives,
         rows: RangeInclusive<i64>,
+        weights: &[f64],
     ) -> Result<Postings, StoreError> {
         let mut statement = self.reader.prepare(self.table.postings_sql)?;
-        let weights = self.table.column_weights();
-        let found = collect_postings(&mut statement, expression, alternatives, rows, &weights);
+        let found = collect_postings(&mut statement, expression, alternatives, rows, weights);
         found.map_err(|error| self.reader.to_store_error(error))
+    }
+
+    /// Returns the weights of the columns in the order of the stored table.
+    fn column_weights(&self) -> Result<Vec<f64>, StoreError> {
+        let name = named_params! { ":table": self.table.name };
+        let names =
+            self.reader.query_all(include_str!("sql/fts_columns.sql"), name, |row| row.get("name"));
+        Ok(self.table.column_weights(&names?))
     }
 
     /// Returns the number of words in each row.

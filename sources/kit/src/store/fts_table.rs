@@ -10,7 +10,7 @@ pub const VARIANT_WEIGHT: f64 = 0.8;
 pub struct FtsTable {
     /// Name of the table.
     pub name: &'static str,
-    /// Columns in order.
+    /// Columns, in the order of new tables. Others may have them in another order.
     pub columns: &'static [FtsColumn],
     /// Statement that returns the table's records `1` (totals) and `10` (structure) as `block`,
     /// ordered by `id`.
@@ -38,8 +38,12 @@ pub struct FtsColumn {
 }
 
 impl FtsTable {
-    /// Returns the weight of each column, in order.
-    pub(crate) fn column_weights(&self) -> Vec<f64> {
-        self.columns.iter().map(|column| column.weight).collect()
+    /// Returns the weights of the columns with these names.
+    pub(crate) fn column_weights(&self, names: &[String]) -> Vec<f64> {
+        let weight = |name: &String| {
+            let known = self.columns.iter().find(|column| column.name == name);
+            known.map_or(1.0, |column| column.weight)
+        };
+        names.iter().map(weight).collect()
     }
 }

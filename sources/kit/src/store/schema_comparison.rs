@@ -49,6 +49,12 @@ impl Store {
         let version = self.detect_schema(&connection)?;
         let found = list_objects(&connection).map_err(failed)?;
         let expected = expected_schema(self.database(), version).map_err(failed)?;
+        let definitions = self.database().fts_definitions().iter();
+        let redefined: BTreeMap<&str, String> =
+            definitions.map(|(table, sql)| (*table, normalize_definition(sql))).collect();
+        let is_redefined = |(_, name): &(String, String), (_, sql): &(String, String)| {
+            redefined.get(name.as_str()) == Some(sql)
+        };
         let described = |kind, (object_type, name): &(String, String)| SchemaDifference {
             kind,
             object_type: object_type.clone(),
@@ -56,7 +62,9 @@ impl Store {
         };
         let differing = found.iter().filter_map(|(object, parts)| match expected.get(object) {
             None => Some(described(DifferenceKind::Foreign, object)),
-            Some(own) if own != parts => Some(described(DifferenceKind::Changed, object)),
+            Some(own) if own != parts && !is_redefined(object, parts) => {
+                Some(described(DifferenceKind::Changed, object))
+            }
             Some(_) => None,
         });
         let missing = expected.keys().filter(|object| !found.contains_key(*object));
@@ -95,6 +103,11 @@ fn list_objects(connection: &Connection) -> rusqlite::Result<SchemaObjects> {
         Ok(((row.get("type")?, row.get("name")?), (row.get("tbl_name")?, normalize_sql(&sql))))
     })?;
     rows.collect()
+}
+
+/// Normalizes a statement as SQLite stores it: without comments before and the semicolon after it.
+fn normalize_definition(sql: &str) -> String {
+    normalize_sql(sql).trim_matches([' ', ';']).to_owned()
 }
 
 /// Removes comments, and reduces white space outside of quotes to single spaces.
