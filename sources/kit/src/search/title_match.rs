@@ -25,10 +25,18 @@ const EXACT_BONUS: f64 = 1.0;
 /// Added if the title has the words of the query in order, times the share of them in the title.
 const NEAR_BONUS: f64 = 0.5;
 
+/// A word of the query.
+#[derive(Clone, Debug)]
+struct TitleWord {
+    folded: String,
+    /// What its forms have in common.
+    key: String,
+}
+
 /// Titles that are a query, exactly or nearly.
 #[derive(Debug)]
 pub struct TitleMatches {
-    words: Vec<String>,
+    words: Vec<TitleWord>,
     bonuses: Mutex<HashMap<Uri, f64>>,
 }
 
@@ -41,6 +49,8 @@ impl TitleMatches {
         let words = whole_words(query.typed());
         let may_be_title =
             (1..=MAX_TITLE_WORDS).contains(&words.len()) && query.excluded().is_empty();
+        let with_key = |folded: String| TitleWord { key: word_key(&folded), folded };
+        let words = words.into_iter().map(with_key).collect();
         may_be_title.then(|| Self { words, bonuses: Mutex::default() })
     }
 
@@ -69,19 +79,21 @@ impl TitleMatches {
 
     fn bonus(&self, title: &str) -> f64 {
         let title = whole_words(title);
-        if title.concat() == self.words.concat() {
+        let letters = || self.words.iter().flat_map(|word| word.folded.bytes());
+        if title.iter().flat_map(|word| word.bytes()).eq(letters()) {
             return EXACT_BONUS;
         }
         // Many titles have a single word and others.
-        if self.words.len() < 2 {
+        let count = self.words.len();
+        if count < 2 || !(count..=count + MAX_OTHER_WORDS).contains(&title.len()) {
             return 0.0;
         }
         let mut rest = title.iter();
         let is_in_order = self
             .words
             .iter()
-            .all(|word| rest.any(|other| other == word || word_key(other) == word_key(word)));
-        if !is_in_order || title.len() > self.words.len() + MAX_OTHER_WORDS {
+            .all(|word| rest.any(|other| *other == word.folded || word_key(other) == word.key));
+        if !is_in_order {
             return 0.0;
         }
         NEAR_BONUS * to_f64(self.words.len() as u64) / to_f64(title.len() as u64)
