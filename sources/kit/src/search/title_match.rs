@@ -29,7 +29,7 @@ const NEAR_BONUS: f64 = 0.5;
 #[derive(Clone, Debug)]
 struct TitleWord {
     folded: String,
-    /// What its forms have in common.
+    /// The stem, which other forms of the word share.
     key: String,
 }
 
