@@ -48,9 +48,9 @@ train.tsv. Its documents are distributed over the five sources and searched with
 knowledge.search; one plain FTS5 table with all of them gets the same queries. With an
 embeddings.provider in the settings, vector and hybrid search are measured as well, and
 an oracle that takes the better of full text and vectors for each query, and reciprocal rank
-fusion (RRF) of both. Rate limits of the settings do not apply. Without --data a temporary folder is used, which is removed on
-exit; each of several collections gets its own folder. After several, a table compares
-their nDCG@10.
+fusion (RRF) of both. Rate limits of the settings do not apply. Without --data a temporary
+folder is used, which is removed on exit; each of several collections gets its own folder.
+After several, a table compares their nDCG@10.
 
 A query may have a language (`lang` or `language`); otherwise a folder name that ends in
 a language, such as xquad-de, tells it. A document whose metadata has a `conversation`

@@ -41,7 +41,7 @@ pub(crate) fn cut_snippet(text: &str, place: Option<Range<usize>>, length: usize
 
 /// Fills a snippet from `start` and returns it with its end in the text.
 fn fill_snippet(text: &str, start: usize, length: usize) -> (String, usize) {
-    let mut piece = String::with_capacity(length.min(text.len() - start) + ELLIPSIS.len_utf8());
+    let mut piece = String::with_capacity(length.min(text.len()) + ELLIPSIS.len_utf8());
     // End of the last whole word, in the snippet and in the text.
     let mut cut_at = (0, start);
     let mut at = start;

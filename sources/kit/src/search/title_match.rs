@@ -50,8 +50,10 @@ impl TitleMatches {
         let may_be_title =
             (1..=MAX_TITLE_WORDS).contains(&words.len()) && query.excluded().is_empty();
         let with_key = |folded: String| TitleWord { key: word_key(&folded), folded };
-        let words = words.into_iter().map(with_key).collect();
-        may_be_title.then(|| Self { words, bonuses: Mutex::default() })
+        may_be_title.then(|| Self {
+            words: words.into_iter().map(with_key).collect(),
+            bonuses: Mutex::default(),
+        })
     }
 
     /// Compares the titles of a match, one a line.

@@ -69,25 +69,11 @@ impl Store {
         })
     }
 
-    /// Fills a full-text table again with the words of this version, in one transaction. Other
-    /// connections can read meanwhile; writers wait.
+    /// Creates a full-text table again as this version does, in one transaction. Other connections
+    /// can read meanwhile; writers wait.
     pub fn update_fts_table(&self, derived: &DerivedFtsTable) -> Result<(), StoreError> {
-        self.open()?;
-        let failed = |source| StoreError::from_file(self.path(), source);
-        let mut connection = open_connection(self.path()).map_err(failed)?;
-        let transaction = begin_immediate(&mut connection)?;
-        let table = derived.table;
-        let refilled = (|| {
-            match definition(self.database(), table) {
-                Some(sql) => transaction.execute_batch(&format!("DROP TABLE {table}; {sql}"))?,
-                None => transaction.execute_batch(&format!(
-                    "INSERT INTO {table} ({table}) VALUES ('delete-all')"
-                ))?,
-            }
-            transaction.execute_batch(derived.fill_sql)?;
-            set_fts_version(&transaction, self.database(), table)
-        })();
-        refilled.and_then(|()| transaction.commit()).map_err(failed)
+        let drop = format!("DROP TABLE {}", derived.table);
+        self.recreate_fts_table(derived, |connection| connection.execute_batch(&drop))
     }
 
     /// Rebuilds a full-text table from its rows in one transaction, even if it is damaged. Other
@@ -96,27 +82,43 @@ impl Store {
     /// The old table is removed from the schema instead of dropped, because dropping would read its
     /// damaged pages. Its pages stay unused until [`compact`](Self::compact) runs.
     pub fn rebuild_fts_table(&self, derived: &DerivedFtsTable) -> Result<(), StoreError> {
+        let name = named_params! { ":table": derived.table };
+        self.recreate_fts_table(derived, |connection| {
+            connection.pragma_update(None, "writable_schema", true)?;
+            connection.execute(include_str!("sql/strike_out.sql"), name)?;
+            connection.pragma_update(None, "writable_schema", "reset")
+        })?;
+        // The cache describes the old table.
+        self.close();
+        Ok(())
+    }
+
+    /// Removes a full-text table with `remove`, creates it and fills it from its rows.
+    fn recreate_fts_table(
+        &self,
+        derived: &DerivedFtsTable,
+        remove: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
         // Refuses files that are not Vademecum databases.
         self.open()?;
         let failed = |source| StoreError::from_file(self.path(), source);
         let mut connection = open_connection(self.path()).map_err(failed)?;
         let transaction = begin_immediate(&mut connection)?;
         let refilled = (|| {
-            let name = named_params! { ":table": derived.table };
-            let sql = include_str!("sql/made_as.sql");
-            let made_as: String = transaction.query_row(sql, name, |row| row.get("sql"))?;
-            transaction.pragma_update(None, "writable_schema", true)?;
-            transaction.execute(include_str!("sql/strike_out.sql"), name)?;
-            transaction.pragma_update(None, "writable_schema", "reset")?;
-            let sql = definition(self.database(), derived.table).unwrap_or(&made_as);
-            transaction.execute_batch(sql)?;
+            let sql = match definition(self.database(), derived.table) {
+                Some(sql) => sql.to_owned(),
+                None => transaction.query_row(
+                    include_str!("sql/made_as.sql"),
+                    named_params! { ":table": derived.table },
+                    |row| row.get("sql"),
+                )?,
+            };
+            remove(&transaction)?;
+            transaction.execute_batch(&sql)?;
             transaction.execute_batch(derived.fill_sql)?;
             set_fts_version(&transaction, self.database(), derived.table)
         })();
-        refilled.and_then(|()| transaction.commit()).map_err(failed)?;
-        // The cache describes the old table.
-        self.close();
-        Ok(())
+        refilled.and_then(|()| transaction.commit()).map_err(failed)
     }
 
     /// Rewrites the whole file without unused pages. Other connections can read meanwhile; writers
