@@ -146,7 +146,7 @@ impl Handler<LoadHits> for SourceActor {
         self.spawn_blocking(move |source, store| {
             store.read(deadline, |reader| {
                 let mut hits = source.load_hits(reader, &view)?;
-                set_content_origins(reader, &mut hits)?;
+                set_content_origins(reader, source.name(), &mut hits)?;
                 Ok(hits)
             })
         })
@@ -172,7 +172,7 @@ impl Handler<ReadItem> for SourceActor {
         self.spawn_blocking(move |source, store| {
             store.read(deadline, |reader| {
                 let mut item = source.load_item(reader, &get)?;
-                set_content_origins(reader, [&mut item.meta])?;
+                set_content_origins(reader, source.name(), [&mut item.meta])?;
                 Ok(item)
             })
         })

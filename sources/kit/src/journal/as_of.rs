@@ -100,7 +100,7 @@ pub fn load_item_as_of(
         },
     };
     let mut item = past.into_item(uri, id.clone(), retrieval)?;
-    set_content_origins(reader, [&mut item.meta])?;
+    set_content_origins(reader, source.name(), [&mut item.meta])?;
     Ok(item)
 }
 
@@ -202,7 +202,7 @@ fn fill(
         FoundItem::Past(hit) => Some((key, *hit)),
     });
     let mut hits: Vec<(String, Hit)> = hits.collect();
-    set_content_origins(reader, hits.iter_mut().map(|(_, hit)| hit))?;
+    set_content_origins(reader, source.name(), hits.iter_mut().map(|(_, hit)| hit))?;
     Ok(hits)
 }
 

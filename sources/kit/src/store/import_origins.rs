@@ -1,8 +1,12 @@
 //! Origins of items, so that a repeated import updates items instead of duplicating them.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use rusqlite::named_params;
+use serde_json::json;
 
 use super::{Reader, Store, StoreError, Writer};
 use crate::{
@@ -88,32 +92,45 @@ pub fn remove_imported(
     Ok(was_there)
 }
 
-/// Sets where the contents of hits come from.
+/// Sets where the contents of hits of a source come from.
 pub fn set_content_origins<'h>(
     reader: &Reader<'_>,
+    source: SourceName,
     hits: impl IntoIterator<Item = &'h mut Hit>,
 ) -> Result<(), StoreError> {
+    let hits: Vec<&mut Hit> = hits.into_iter().collect();
+    let unknown = hits.iter().filter(|hit| hit.known_origin().is_none());
+    let unknown: Vec<&str> = unknown.map(|hit| hit.uri.id.as_str()).collect();
+    let imported = imported_items(reader, source, &unknown)?;
     for hit in hits {
         hit.origin = match hit.known_origin() {
             Some(origin) => origin,
-            None if is_imported(reader, hit)? => ContentOrigin::ImportedFile,
+            None if imported.contains(&hit.uri.id) => ContentOrigin::ImportedFile,
             None => ContentOrigin::Own,
         };
     }
     Ok(())
 }
 
-fn is_imported(reader: &Reader<'_>, hit: &Hit) -> Result<bool, StoreError> {
-    let found = reader.query_first(
-        include_str!("sql/is_imported.sql"),
+/// Returns those of the items that were imported.
+fn imported_items(
+    reader: &Reader<'_>,
+    source: SourceName,
+    items: &[&str],
+) -> Result<HashSet<String>, StoreError> {
+    if items.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let found = reader.query_all(
+        include_str!("sql/imported_items.sql"),
         named_params! {
-            ":source": hit.source.as_str(),
-            ":item": hit.uri.id,
+            ":items": json!(items).to_string(),
+            ":source": source.as_str(),
             ":own_digest": OWN_DIGEST,
         },
-        |_| Ok(()),
+        |row| row.get("item"),
     )?;
-    Ok(found.is_some())
+    Ok(found.into_iter().collect())
 }
 
 /// Records that an item was written in the library. Importing an export of it updates the same

@@ -1,6 +1,7 @@
--- Selects a row if :item was imported. An item written in the library has the digest :own_digest. Without
--- statistics, SQLite would read all items of the source by the primary key.
-SELECT item
-FROM imported INDEXED BY imported_by_item
-WHERE source = :source AND item = :item AND digest <> :own_digest
-LIMIT 1;
+-- Selects those of the items in the JSON list :items that were imported. An item written in the library has
+-- the digest :own_digest. Without statistics, SQLite would read all items of the source by the primary key.
+SELECT imported.item
+FROM json_each(:items) AS wanted
+CROSS JOIN imported INDEXED BY imported_by_item
+    ON imported.source = :source AND imported.item = wanted.value
+WHERE imported.digest <> :own_digest;
