@@ -37,6 +37,8 @@ struct TitleWord {
 #[derive(Debug)]
 pub struct TitleMatches {
     words: Vec<TitleWord>,
+    /// The folded words without spaces.
+    letters: String,
     bonuses: Mutex<HashMap<Uri, f64>>,
 }
 
@@ -46,14 +48,19 @@ impl TitleMatches {
 
     /// Returns the comparison for a query, or `None` for a query that cannot be a title.
     pub fn new(query: &FtsQuery) -> Option<Self> {
-        let words = whole_words(query.typed());
+        let mut words = Vec::new();
+        for_each_whole_word(query.typed(), |word| {
+            words.push(TitleWord { folded: word.to_owned(), key: word_key(word) });
+            if words.len() <= MAX_TITLE_WORDS {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        });
         let may_be_title =
             (1..=MAX_TITLE_WORDS).contains(&words.len()) && query.excluded().is_empty();
-        let with_key = |folded: String| TitleWord { key: word_key(&folded), folded };
-        may_be_title.then(|| Self {
-            words: words.into_iter().map(with_key).collect(),
-            bonuses: Mutex::default(),
-        })
+        let letters = words.iter().map(|word| word.folded.as_str()).collect();
+        may_be_title.then(|| Self { words, letters, bonuses: Mutex::default() })
     }
 
     /// Compares the titles of a match, one a line.
@@ -68,7 +75,7 @@ impl TitleMatches {
     /// Returns a comparison with the same query and no titles yet.
     #[must_use]
     pub fn without_titles(&self) -> Self {
-        Self { words: self.words.clone(), bonuses: Mutex::default() }
+        Self { words: self.words.clone(), letters: self.letters.clone(), bonuses: Mutex::default() }
     }
 
     /// Copies the comparison of `known`, which has another URI in `other`.
@@ -79,26 +86,37 @@ impl TitleMatches {
         bonuses.extend(bonus.map(|bonus| (uri.clone(), bonus)));
     }
 
+    /// Compares a title with the query word by word, until it can be neither the query nor nearly so.
     fn bonus(&self, title: &str) -> f64 {
-        let title = whole_words(title);
-        let letters = || self.words.iter().flat_map(|word| word.folded.bytes());
-        if title.iter().flat_map(|word| word.bytes()).eq(letters()) {
-            return EXACT_BONUS;
-        }
-        // Many titles have a single word and others.
+        // The letters of an exact title that must still come; words may be divided in another way.
+        let mut letters = Some(self.letters.as_str());
+        let mut words = self.words.iter();
+        let mut next = words.next();
+        let mut others = 0;
+        for_each_whole_word(title, |written| {
+            letters = letters.and_then(|letters| letters.strip_prefix(written));
+            match next {
+                Some(word) if written == word.folded || word_key(written) == word.key => {
+                    next = words.next();
+                }
+                _ => others += 1,
+            }
+            // Many titles have a single word and others.
+            let may_be_near = others <= MAX_OTHER_WORDS && self.words.len() > 1;
+            if may_be_near || letters.is_some() {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        });
         let count = self.words.len();
-        if count < 2 || !(count..=count + MAX_OTHER_WORDS).contains(&title.len()) {
-            return 0.0;
+        if letters.is_some_and(str::is_empty) {
+            EXACT_BONUS
+        } else if count > 1 && next.is_none() && others <= MAX_OTHER_WORDS {
+            NEAR_BONUS * to_f64(count as u64) / to_f64((count + others) as u64)
+        } else {
+            0.0
         }
-        let mut rest = title.iter();
-        let is_in_order = self
-            .words
-            .iter()
-            .all(|word| rest.any(|other| *other == word.folded || word_key(other) == word.key));
-        if !is_in_order {
-            return 0.0;
-        }
-        NEAR_BONUS * to_f64(self.words.len() as u64) / to_f64(title.len() as u64)
     }
 
     /// Raises the scores, from 0 to 1, of the first matches that have such a title, and scales all to
@@ -123,21 +141,17 @@ impl TitleMatches {
     }
 }
 
-/// Returns the words of a text; a compound name and a word with signs is one word.
-fn whole_words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
+/// Visits the folded words of a text until `visit` breaks; a compound name and a word with signs is one
+/// word.
+fn for_each_whole_word(text: &str, mut visit: impl FnMut(&str) -> ControlFlow<()>) {
     let mut whole_until = 0;
     for_each_word(text, |word| {
-        if word.range.start >= whole_until {
-            whole_until = word.range.end;
-            words.push(word.folded.to_owned());
+        if word.range.start < whole_until {
+            return ControlFlow::Continue(());
         }
-        if words.len() > MAX_TITLE_WORDS + MAX_OTHER_WORDS {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
+        whole_until = word.range.end;
+        visit(word.folded)
     });
-    words
 }
 
 #[cfg(test)]
