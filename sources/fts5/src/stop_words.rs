@@ -6,6 +6,8 @@ use std::{
     sync::OnceLock,
 };
 
+use foldhash::fast::FixedState;
+
 use crate::words::{fold_word, for_each_word};
 
 /// Minimum number of stop words before a text is treated as another language than English. A
@@ -158,8 +160,9 @@ const ENGLISH: usize = 0;
 struct StopWordLists {
     /// Language of each list.
     codes: Vec<&'static str>,
-    /// The lists that contain a word in lowercase, with its accents or folded: one bit for each.
-    words: HashMap<String, u32>,
+    /// The lists that contain a word in lowercase, with its accents or folded: one bit for each. Nobody
+    /// else chooses the keys, so a fast hash does.
+    words: HashMap<String, u32, FixedState>,
 }
 
 fn lists() -> &'static StopWordLists {
@@ -170,7 +173,7 @@ fn lists() -> &'static StopWordLists {
         let others = OTHER_LISTS.map(|(code, words)| (code, words.split_whitespace().collect()));
         let english = [("en", ENGLISH_STOP_WORDS.to_vec())];
         let all: Vec<(&str, Vec<&str>)> = english.into_iter().chain(listed).chain(others).collect();
-        let mut words: HashMap<String, u32> = HashMap::new();
+        let mut words: HashMap<String, u32, FixedState> = HashMap::default();
         for (list, (code, list_words)) in all.iter().enumerate() {
             for word in list_words {
                 // Without its tone, a word of Vietnamese is another word.
