@@ -5,7 +5,8 @@
 //! connection to the same file, and by tantivy with the same terms, with and without a count of all
 //! matches, all in one thread. The first round is a warm-up. Prints the CPU times and the agreement
 //! of the first ten results with the exact first ten of `bm25()` over stems; ours differ where a
-//! passage has another form of a word than the query.
+//! passage has another form of a word than the query. `first use` is ours with words that are not
+//! in the cache of postings.
 //!
 //! The targets are 1.5 times the time of tantivy without the count, and 1.0 times that with it.
 //!
@@ -32,6 +33,10 @@ use vademecum_kit::{
 const DEFAULT_QUERIES: usize = 100;
 /// Number of rounds. The first one is a warm-up.
 const ROUNDS: usize = 3;
+/// Number of queries of each kind that are also run with an empty cache, which takes long to prepare.
+const FIRST_USE_QUERIES: usize = 25;
+/// Word that no text has.
+const UNUSED_WORD: &str = "qqqqqqq";
 /// Number of results requested.
 const RESULT_LIMIT: usize = 20;
 
@@ -60,6 +65,8 @@ enum Ranker {
     Tantivy,
     TantivyCounted,
     Ours(RankVariant),
+    /// Ours with an empty cache of postings.
+    FirstUse(RankVariant),
 }
 
 impl Ranker {
@@ -69,6 +76,7 @@ impl Ranker {
             Self::Tantivy => "tantivy",
             Self::TantivyCounted => "tantivy+count",
             Self::Ours(way) => way.name,
+            Self::FirstUse(_) => "first use",
         }
     }
 }
@@ -86,7 +94,8 @@ impl RankerResult {
     fn all() -> Vec<Self> {
         let everyone = [Ranker::Builtin, Ranker::Tantivy, Ranker::TantivyCounted]
             .into_iter()
-            .chain(RANK_VARIANTS.map(Ranker::Ours));
+            .chain(RANK_VARIANTS.map(Ranker::Ours))
+            .chain(RANK_VARIANTS.map(Ranker::FirstUse));
         let contestant = |(place, who)| Self {
             position: place,
             ranker: who,
@@ -179,21 +188,28 @@ impl SearchBench {
         let mut everyone = RankerResult::all();
         let mut matching = Vec::new();
         for round in 0..ROUNDS {
-            for query in queries {
+            for (number, query) in queries.iter().enumerate() {
                 let query = Arc::new(FtsQuery::parse(query));
                 let expression = query.expression();
                 // Rotating the order distributes the effects of caching.
                 everyone.rotate_left(1);
                 if round > 0 {
                     for one in &mut everyone {
-                        one.times.push(self.run_query(one.ranker, &query, &expression)?.1);
+                        if !matches!(one.ranker, Ranker::FirstUse(_)) {
+                            one.times.push(self.run_query(one.ranker, &query, &expression)?.1);
+                        }
                     }
                     continue;
                 }
                 matching.push(self.matching_share(&expression)?);
                 let exact = self.baseline.scored_rows(&expression)?;
                 for one in &mut everyone {
-                    let (found, _) = self.run_query(one.ranker, &query, &expression)?;
+                    let is_first_use = matches!(one.ranker, Ranker::FirstUse(_));
+                    if is_first_use && number >= FIRST_USE_QUERIES {
+                        continue;
+                    }
+                    let (found, time) = self.run_query(one.ranker, &query, &expression)?;
+                    one.times.extend(is_first_use.then_some(time));
                     one.agreements.push(compare_results(&found, &exact));
                 }
             }
@@ -215,7 +231,7 @@ impl SearchBench {
                 overlap,
                 identical,
             };
-            line.print_report(self.rows, queries.len(), report);
+            line.print_report(self.rows, one.agreements.len(), report);
         }
         Ok(())
     }
@@ -245,6 +261,13 @@ impl SearchBench {
                 measure_thread_cpu(|| self.tantivy.best_rows(expression, RESULT_LIMIT, true))
             }
             Ranker::Ours(way) => {
+                let request = (way.build_request)(Arc::clone(query), RESULT_LIMIT);
+                measure_thread_cpu(|| self.rank_notes(&request))
+            }
+            Ranker::FirstUse(way) => {
+                self.store.close();
+                let unused = Arc::new(FtsQuery::parse(UNUSED_WORD));
+                self.rank_notes(&(way.build_request)(unused, RESULT_LIMIT))?;
                 let request = (way.build_request)(Arc::clone(query), RESULT_LIMIT);
                 measure_thread_cpu(|| self.rank_notes(&request))
             }

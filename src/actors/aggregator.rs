@@ -547,15 +547,7 @@ mod tests {
         assert_eq!((merged.ranked.len(), merged.failed), (5, vec![failed]));
     }
 
-    const EMPTY_TABLE: FtsTable = FtsTable {
-        name: "nothing",
-        columns: &[],
-        state_sql: "",
-        postings_sql: "",
-        lengths_sql: "",
-        terms_sql: "",
-        variant_weight: 1.0,
-    };
+    const EMPTY_TABLE: FtsTable = FtsTable::new("nothing", "words", &[]);
 
     /// Source that finds nothing. A rank that runs past the deadline cancels the call.
     #[derive(Debug)]

@@ -27,8 +27,9 @@ use vademecum_kit::{
 pub struct Characters;
 
 /// The full-text table, with the ranking weight of each column.
-const FULL_TEXT_TABLE: FtsTable = fts_table!(
+const FULL_TEXT_TABLE: FtsTable = FtsTable::new(
     "character_fts",
+    "character_words",
     &[
         FtsColumn { name: "name", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "tags", field: Field::Tags, weight: 2.0 },
@@ -46,7 +47,7 @@ const FULL_TEXT_TABLE: FtsTable = fts_table!(
         FtsColumn { name: "message_example", field: Field::MessageExample, weight: 1.0 },
         FtsColumn { name: "character_book", field: Field::CharacterBook, weight: 1.0 },
         FtsColumn { name: "creator_notes", field: Field::CreatorNotes, weight: 1.0 },
-    ]
+    ],
 );
 
 /// The statements on the items.

@@ -30,14 +30,15 @@ use vademecum_kit::{
 pub struct Chats;
 
 /// The full-text table, with the ranking weight of each column.
-const FULL_TEXT_TABLE: FtsTable = fts_table!(
+const FULL_TEXT_TABLE: FtsTable = FtsTable::new(
     "chat_fts",
+    "chat_words",
     &[
         FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
         FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "sender", field: Field::Author, weight: 2.0 },
         FtsColumn { name: "neighbours", field: Field::Neighbours, weight: 0.3 },
-    ]
+    ],
 );
 
 /// The statements on the items.

@@ -11,13 +11,14 @@ use vademecum_kit::{
 use crate::{Access, ChunkId, Collection, Scope, scope::of_counting};
 
 /// The full-text table, with the ranking weight of each column.
-pub const FULL_TEXT_TABLE: FtsTable = fts_table!(
+pub const FULL_TEXT_TABLE: FtsTable = FtsTable::new(
     "rag_fts_chunks",
+    "rag_words",
     &[
         FtsColumn { name: "body", field: Field::Text, weight: 1.0 },
         FtsColumn { name: "section", field: Field::Title, weight: 1.0 },
         FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
-    ]
+    ],
 );
 
 /// The statements that check and rebuild the full-text table from the chunks.

@@ -160,8 +160,8 @@ const ENGLISH: usize = 0;
 struct StopWordLists {
     /// Language of each list.
     codes: Vec<&'static str>,
-    /// The lists that contain a word in lowercase, with its accents or folded: one bit for each. Nobody
-    /// else chooses the keys, so a fast hash does.
+    /// The lists that contain a word in lowercase, with its accents or folded: one bit for each. The
+    /// keys are fixed, so a fast hash is safe.
     words: HashMap<String, u32, FixedState>,
 }
 

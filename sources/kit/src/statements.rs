@@ -9,22 +9,6 @@ macro_rules! sql {
     };
 }
 
-/// Describes a full-text table with the standard statements.
-#[macro_export]
-macro_rules! fts_table {
-    ($name:literal, $columns:expr) => {
-        $crate::store::FtsTable {
-            name: $name,
-            columns: $columns,
-            state_sql: $crate::sql!("state"),
-            postings_sql: $crate::sql!("postings"),
-            lengths_sql: $crate::sql!("lengths"),
-            terms_sql: $crate::sql!("terms"),
-            variant_weight: $crate::store::VARIANT_WEIGHT,
-        }
-    };
-}
-
 /// Describes the statements that check and rebuild a full-text table.
 #[macro_export]
 macro_rules! derived_fts_table {

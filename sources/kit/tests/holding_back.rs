@@ -25,15 +25,7 @@ const WRITE_SELECTED: &str = "INSERT OR REPLACE INTO toy_fts (rowid, title, body
                               SELECT :row, :title, :body";
 const REMOVE: &str = "DELETE FROM toy_fts WHERE rowid = :row";
 
-static TABLE: FtsTable = FtsTable {
-    name: "toy_fts",
-    columns: &[],
-    state_sql: "SELECT block FROM toy_fts_data WHERE id IN (1, 10) ORDER BY id",
-    postings_sql: "",
-    lengths_sql: "",
-    terms_sql: "",
-    variant_weight: 1.0,
-};
+static TABLE: FtsTable = FtsTable::new("toy_fts", "toy_words", &[]);
 
 /// Method of running a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

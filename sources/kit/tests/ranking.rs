@@ -41,17 +41,9 @@ const RANKED: &str = "SELECT rowid, -bm25(toy_fts, :title, :body, :tags) AS scor
 fn table(weights: [f64; 3]) -> &'static FtsTable {
     let columns = COLUMNS.iter().zip(FIELDS).zip(weights);
     let columns = columns.map(|((name, (_, field)), weight)| FtsColumn { name, field, weight });
-    Box::leak(Box::new(FtsTable {
-        name: "toy_fts",
-        columns: columns.collect::<Vec<_>>().leak(),
-        state_sql: "SELECT block FROM toy_fts_data WHERE id IN (1, 10) ORDER BY id",
-        postings_sql: "SELECT rowid FROM toy_fts
-                   WHERE toy_fts MATCH :phrase AND rowid BETWEEN :first AND :last
-                     AND vademecum_postings(toy_fts, :sink)",
-        lengths_sql: "SELECT id, sz FROM toy_fts_docsize WHERE id BETWEEN :first AND :last",
-        terms_sql: "SELECT term, doc FROM toy_words WHERE term >= :from AND term < :to",
-        variant_weight: 1.0,
-    }))
+    let columns = columns.collect::<Vec<_>>().leak();
+    let table = FtsTable::new("toy_fts", "toy_words", columns);
+    Box::leak(Box::new(FtsTable { variant_weight: 1.0, ..table }))
 }
 
 /// A seeded pseudo-random number generator.

@@ -29,14 +29,15 @@ use vademecum_kit::{
 pub struct Media;
 
 /// The full-text table, with the ranking weight of each column.
-const FULL_TEXT_TABLE: FtsTable = fts_table!(
+const FULL_TEXT_TABLE: FtsTable = FtsTable::new(
     "media_fts",
+    "media_words",
     &[
         FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
         FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "author", field: Field::Author, weight: 1.0 },
         FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
-    ]
+    ],
 );
 
 /// The statements on the items.

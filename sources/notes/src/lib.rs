@@ -25,15 +25,16 @@ use vademecum_kit::{
 pub struct Notes;
 
 /// The full-text table, with the ranking weight of each column.
-const FULL_TEXT_TABLE: FtsTable = fts_table!(
+const FULL_TEXT_TABLE: FtsTable = FtsTable::new(
     "note_fts",
+    "note_words",
     &[
         FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
         FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
         FtsColumn { name: "names", field: Field::Title, weight: 1.0 },
         FtsColumn { name: "folders", field: Field::Folder, weight: 0.5 },
-    ]
+    ],
 );
 
 /// The statements on the items.

@@ -25,8 +25,9 @@ use vademecum_kit::{
 pub struct Prompts;
 
 /// The full-text table, with the ranking weight of each column.
-const FULL_TEXT_TABLE: FtsTable = fts_table!(
+const FULL_TEXT_TABLE: FtsTable = FtsTable::new(
     "prompt_fts",
+    "prompt_words",
     &[
         FtsColumn { name: "name", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "details", field: Field::Description, weight: 1.0 },
@@ -34,7 +35,7 @@ const FULL_TEXT_TABLE: FtsTable = fts_table!(
         FtsColumn { name: "user_prompt", field: Field::UserPrompt, weight: 1.0 },
         FtsColumn { name: "author", field: Field::Author, weight: 1.0 },
         FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
-    ]
+    ],
 );
 
 /// The statements on the items.

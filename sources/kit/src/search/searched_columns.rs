@@ -55,19 +55,15 @@ mod tests {
         FtsColumn { name, field, weight: 1.0 }
     }
 
-    const TABLE: FtsTable = FtsTable {
-        name: "chat_fts",
-        columns: &[
+    const TABLE: FtsTable = FtsTable::new(
+        "chat_fts",
+        "chat_words",
+        &[
             column("title", Field::Title),
             column("content", Field::Text),
             column("neighbours", Field::Neighbours),
         ],
-        state_sql: "",
-        postings_sql: "",
-        lengths_sql: "",
-        terms_sql: "",
-        variant_weight: 1.0,
-    };
+    );
 
     #[test]
     fn neighbours_are_searched_for_plain_questions_only() {

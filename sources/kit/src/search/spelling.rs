@@ -1,6 +1,7 @@
 //! Spelling suggestions: stored words similar to a query word that is not stored.
 
-use rusqlite::named_params;
+use std::collections::BTreeMap;
+
 use strsim::osa_distance;
 use vademecum_fts5::{EXACT_MARK, exact_token};
 
@@ -40,6 +41,7 @@ pub(crate) fn find_similar_words(
     asked: &[String],
     hidden: &[i64],
 ) -> Result<Vec<SimilarWord>, StoreError> {
+    let index = reader.open_index(table)?;
     let mut found = Vec::new();
     for word in asked {
         let length = word.chars().count();
@@ -51,31 +53,26 @@ pub(crate) fn find_similar_words(
         let mark = exact_token(word).strip_suffix(word.as_str()).unwrap_or_default().to_owned();
         let next = char::from_u32(u32::from(first) + 1).unwrap_or(char::MAX);
         let (from, to) = (format!("{mark}{first}"), format!("{mark}{next}"));
-        reader.for_each_row(
-            table.terms_sql,
-            named_params! { ":from": from, ":to": to },
-            |row| {
-                let stored = row.get_ref("term")?.as_str()?.trim_start_matches(EXACT_MARK);
-                let near = stored.chars().count().abs_diff(length) <= most;
-                let distance = if near { osa_distance(word, stored) } else { usize::MAX };
-                if distance <= most {
-                    let rows = u64::try_from(row.get::<_, i64>("doc")?).unwrap_or(0);
-                    let (asked, stored) = (word.clone(), stored.to_owned());
-                    found.push(SimilarWord {
-                        query_word: asked,
-                        stored_word: stored,
-                        distance,
-                        rows,
-                    });
-                }
-                Ok(())
-            },
-        )?;
+        let mut near = BTreeMap::new();
+        index.for_each_term(&from, &to, |term| {
+            let stored = term.trim_start_matches(EXACT_MARK);
+            let has_length = stored.chars().count().abs_diff(length) <= most;
+            let distance = if has_length { osa_distance(word, stored) } else { usize::MAX };
+            if distance <= most {
+                near.insert(term.to_owned(), distance);
+            }
+        })?;
+        for (term, distance) in near {
+            let rows = index.count_rows(&term)?;
+            if rows > 0 {
+                let stored_word = term.trim_start_matches(EXACT_MARK).to_owned();
+                found.push(SimilarWord { query_word: word.clone(), stored_word, distance, rows });
+            }
+        }
     }
     if hidden.is_empty() {
         return Ok(found);
     }
-    let index = reader.open_index(table)?;
     let mut visible = Vec::with_capacity(found.len());
     for word in found {
         let phrase = Phrase::from(QueryWord::exact(&word.stored_word));

@@ -4,7 +4,7 @@
 //! stored words with the same beginning, and searches those with the same stem, in each language
 //! that the query or the table may have (`docs/adr/0009-custom-tokenizer.md`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use vademecum_fts5::{
     ACCENT_MARK, ALTERNATIVE_SEPARATOR, Alternatives, EXACT_MARK, Language, Script, accented_token,
@@ -76,11 +76,11 @@ struct WordForms {
 
 fn find_forms(index: &FtsIndex<'_>, word: &InflectedWord) -> Result<WordForms, StoreError> {
     let mut forms = WordForms::default();
-    let mut variants: BTreeMap<String, u64> = BTreeMap::new();
+    let mut variants = BTreeSet::new();
     for typed in &word.typed {
         if word.language == Some(QueryLanguage::Vietnamese)
             && let Some(accented) = typed.accented.as_deref().map(accented_token)
-            && count_rows(index, &accented)? > 0
+            && index.count_rows(&accented)? > 0
         {
             forms.exact.push(accented);
             continue;
@@ -93,11 +93,22 @@ fn find_forms(index: &FtsIndex<'_>, word: &InflectedWord) -> Result<WordForms, S
     for token in &forms.exact {
         variants.remove(token);
     }
-    let mut by_rows: Vec<(String, u64)> = variants.into_iter().collect();
-    by_rows.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));
-    by_rows.truncate(MAX_FORMS);
-    forms.variants = by_rows.into_iter().map(|(token, _)| token).collect();
+    forms.variants = most_frequent(index, variants)?;
     Ok(forms)
+}
+
+/// Returns the [`MAX_FORMS`] terms with the most rows.
+fn most_frequent(index: &FtsIndex<'_>, terms: BTreeSet<String>) -> Result<Vec<String>, StoreError> {
+    if terms.len() <= MAX_FORMS {
+        return Ok(terms.into_iter().collect());
+    }
+    let mut by_rows = Vec::with_capacity(terms.len());
+    for term in terms {
+        by_rows.push((Reverse(index.count_rows(&term)?), term));
+    }
+    by_rows.sort_unstable();
+    by_rows.truncate(MAX_FORMS);
+    Ok(by_rows.into_iter().map(|(_, term)| term).collect())
 }
 
 /// Returns the languages in which the word may have other forms: that of the query, otherwise those
@@ -127,7 +138,7 @@ fn languages_of(
 fn find_languages(index: &FtsIndex<'_>) -> Result<Vec<Language>, StoreError> {
     let mut held = Vec::new();
     for language in Language::ALL {
-        let rows = count_rows(index, &language_token(language.code()))?;
+        let rows = index.count_rows(&language_token(language.code()))?;
         if rows > 0 && rows * MAX_ROWS_PER_ROW_IN_LANGUAGE >= index.memory().rows() {
             held.push(language);
         }
@@ -135,18 +146,12 @@ fn find_languages(index: &FtsIndex<'_>) -> Result<Vec<Language>, StoreError> {
     Ok(held)
 }
 
-fn count_rows(index: &FtsIndex<'_>, token: &str) -> Result<u64, StoreError> {
-    let mut rows = 0;
-    index.for_each_term(token, &format!("{token}\0"), |_, count| rows = count)?;
-    Ok(rows)
-}
-
-/// Adds the stored words with the stem of the typed one, and the number of rows with each.
+/// Adds the stored words with the stem of the typed one.
 fn find_variants(
     index: &FtsIndex<'_>,
     language: Language,
     typed: &TypedWord,
-    variants: &mut BTreeMap<String, u64>,
+    variants: &mut BTreeSet<String>,
 ) -> Result<(), StoreError> {
     let stems = WordStems::new(language, typed);
     let mut ranges = BTreeSet::new();
@@ -159,15 +164,20 @@ fn find_variants(
         };
         ranges.insert(format!("{mark}{start}"));
     }
+    let mut terms = BTreeSet::new();
     for from in ranges {
         let to = format!("{from}{}", char::MAX);
-        index.for_each_term(&from, &to, |term, rows| {
-            let word = term.trim_start_matches([EXACT_MARK, ACCENT_MARK]);
-            if with_stem(language, word, |stem| stems.contains(stem)) {
-                variants.insert(term.to_owned(), rows);
+        index.for_each_term(&from, &to, |term| {
+            if !terms.contains(term) {
+                terms.insert(term.to_owned());
             }
         })?;
     }
+    let has_stem = |term: &String| {
+        let word = term.trim_start_matches([EXACT_MARK, ACCENT_MARK]);
+        with_stem(language, word, |stem| stems.contains(stem))
+    };
+    variants.extend(terms.into_iter().filter(has_stem));
     Ok(())
 }
 

@@ -181,15 +181,7 @@ mod tests {
                     SELECT id FROM prompt_fts_docsize
                 )) AS missing, 0 AS stray",
         fill_sql: "INSERT INTO prompt_fts (rowid, name) SELECT id, name FROM Prompts",
-        index: &FtsTable {
-            name: "prompt_fts",
-            columns: &[],
-            state_sql: "",
-            postings_sql: "",
-            lengths_sql: "",
-            terms_sql: "",
-            variant_weight: 1.0,
-        },
+        index: &FtsTable::new("prompt_fts", "prompt_words", &[]),
         reindex_sql: "",
         unindex_sql: "",
     };

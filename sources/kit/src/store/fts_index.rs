@@ -2,12 +2,13 @@
 
 use std::{ops::RangeInclusive, sync::Arc};
 
-use rusqlite::{Row, named_params};
+use rusqlite::{Row, ffi, named_params};
 use vademecum_fts5::{Alternatives, Language, Postings, SEGMENT_WORDS, collect_postings};
 
 use super::{
     FtsTable, Reader, StoreError,
     index_cache::{IndexCache, IndexCaches, RowLengths, TableState},
+    term_page::{for_each_term, stored_term},
     varint::decode_varints,
 };
 
@@ -35,7 +36,7 @@ impl<'a> FtsIndex<'a> {
         table: &'static FtsTable,
     ) -> Result<Self, StoreError> {
         let state =
-            TableState::new(reader.query_all(table.state_sql, &[], |row| row.get("block"))?);
+            TableState::new(reader.query_all(&table.state_sql(), &[], |row| row.get("block"))?);
         Ok(Self { reader, table, cache: indexes.cache_for_state(table, state) })
     }
 
@@ -49,20 +50,36 @@ impl<'a> FtsIndex<'a> {
         self.table.variant_weight
     }
 
-    /// Calls `visit` for each term from `from` (inclusive) to `to` (exclusive), with the number of
-    /// rows that contain it.
+    /// Calls `visit` for each term from `from` (inclusive) to `to` (exclusive). A term may come several
+    /// times, and its rows may all have been removed since.
     pub(crate) fn for_each_term(
         &self,
         from: &str,
         to: &str,
-        mut visit: impl FnMut(&str, u64),
+        mut visit: impl FnMut(&str),
     ) -> Result<(), StoreError> {
-        let range = named_params! { ":from": from, ":to": to };
-        self.reader.for_each_row(self.table.terms_sql, range, |row| {
-            let rows = u64::try_from(row.get::<_, i64>("doc")?).unwrap_or(0);
-            visit(row.get_ref("term")?.as_str()?, rows);
-            Ok(())
+        let range = named_params! { ":from": stored_term(from), ":to": stored_term(to) };
+        let pages = self.table.statement(include_str!("sql/fts_term_pages.sql"));
+        self.reader.for_each_row(&pages, range, |row| {
+            let page = row.get_ref("block")?.as_blob()?;
+            let read = for_each_term(page, |term| {
+                if (from..to).contains(&term) {
+                    visit(term);
+                }
+            });
+            read.ok_or_else(|| {
+                let reason = format!("a page of {} is malformed", self.table.name);
+                rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), Some(reason))
+            })
         })
+    }
+
+    /// Returns the number of rows that contain a term.
+    pub(crate) fn count_rows(&self, term: &str) -> Result<u64, StoreError> {
+        let count = self.table.statement(include_str!("sql/fts_term_rows.sql"));
+        let term = named_params! { ":term": term };
+        let found: Option<i64> = self.reader.query_first(&count, term, |row| row.get("doc"))?;
+        Ok(found.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(0))
     }
 
     /// Returns the languages of the table, which `find` determines if they are not known.
@@ -120,7 +137,8 @@ impl<'a> FtsIndex<'a> {
         rows: RangeInclusive<i64>,
         weights: &[f64],
     ) -> Result<Postings, StoreError> {
-        let mut statement = self.reader.prepare(self.table.postings_sql)?;
+        let mut statement =
+            self.reader.prepare(&self.table.statement(include_str!("sql/fts_postings.sql")))?;
         let found = collect_postings(&mut statement, expression, alternatives, rows, weights);
         found.map_err(|error| self.reader.to_store_error(error))
     }
@@ -154,7 +172,8 @@ impl<'a> FtsIndex<'a> {
 
     fn read_lengths(&self, rows: RangeInclusive<i64>) -> Result<Vec<(i64, u32)>, StoreError> {
         let range = named_params! { ":first": rows.start(), ":last": rows.end() };
-        self.reader.query_all(self.table.lengths_sql, range, read_length)
+        let lengths = self.table.statement(include_str!("sql/fts_lengths.sql"));
+        self.reader.query_all(&lengths, range, read_length)
     }
 }
 

@@ -10,18 +10,10 @@ pub const VARIANT_WEIGHT: f64 = 0.8;
 pub struct FtsTable {
     /// Name of the table.
     pub name: &'static str,
+    /// Name of the `fts5vocab` table over it.
+    pub vocabulary: &'static str,
     /// Columns, in the order of new tables. Others may have them in another order.
     pub columns: &'static [FtsColumn],
-    /// Statement that returns the table's records `1` (totals) and `10` (structure) as `block`,
-    /// ordered by `id`.
-    pub state_sql: &'static str,
-    /// Statement that passes the postings of `:phrase` in the rows `:first` to `:last` to `:sink`.
-    pub postings_sql: &'static str,
-    /// Statement that returns the lengths of the rows `:first` to `:last` as `id` and `sz`.
-    pub lengths_sql: &'static str,
-    /// Statement that returns the terms from `:from` (inclusive) to `:to` (exclusive) as `term`,
-    /// and the number of rows with each as `doc`.
-    pub terms_sql: &'static str,
     /// Weight of a form of a word that differs from that of the query, from 0 to 1.
     pub variant_weight: f64,
 }
@@ -38,6 +30,25 @@ pub struct FtsColumn {
 }
 
 impl FtsTable {
+    /// Describes a table in which forms of words have the usual weight.
+    pub const fn new(
+        name: &'static str,
+        vocabulary: &'static str,
+        columns: &'static [FtsColumn],
+    ) -> Self {
+        Self { name, vocabulary, columns, variant_weight: VARIANT_WEIGHT }
+    }
+
+    /// Returns a statement in which `{table}` and `{vocabulary}` stand for the names.
+    pub(super) fn statement(&self, template: &str) -> String {
+        template.replace("{table}", self.name).replace("{vocabulary}", self.vocabulary)
+    }
+
+    /// Returns the statement that reads the records of the table's state as `block`.
+    pub(super) fn state_sql(&self) -> String {
+        self.statement(include_str!("sql/fts_state.sql"))
+    }
+
     /// Returns the weights of the columns with these names.
     pub(crate) fn column_weights(&self, names: &[String]) -> Vec<f64> {
         let weight = |name: &String| {

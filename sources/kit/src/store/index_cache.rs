@@ -308,15 +308,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    const TABLE: FtsTable = FtsTable {
-        name: "fts",
-        columns: &[],
-        state_sql: "",
-        postings_sql: "",
-        lengths_sql: "",
-        terms_sql: "",
-        variant_weight: 1.0,
-    };
+    const TABLE: FtsTable = FtsTable::new("fts", "words", &[]);
 
     fn state(number: u8) -> TableState {
         TableState::new(vec![vec![1, number], vec![number]])

@@ -24,6 +24,7 @@ mod schema_comparison;
 mod sidecar_files;
 mod source_stats;
 mod tags;
+mod term_page;
 mod varint;
 mod write_buffer;
 mod writer;

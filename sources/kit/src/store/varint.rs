@@ -1,22 +1,29 @@
 //! Decoding of the variable-length integers in FTS5 records.
 
-/// Decodes SQLite varints: seven bits per byte, most significant first; a ninth byte contributes
-/// all eight bits.
+/// Decodes the first SQLite varint of `bytes`: seven bits per byte, most significant first; a ninth
+/// byte contributes all eight bits. Returns it and the bytes after it.
+pub(crate) fn split_varint(mut bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0;
+    for length in 1..=9 {
+        let (byte, rest) = bytes.split_first()?;
+        bytes = rest;
+        if length == 9 {
+            return Some((value << 8 | u64::from(*byte), bytes));
+        }
+        value = value << 7 | u64::from(byte & 0x7F);
+        if *byte < 0x80 {
+            return Some((value, bytes));
+        }
+    }
+    None
+}
+
+/// Decodes SQLite varints up to the end of `bytes` or to an incomplete one.
 pub(crate) fn decode_varints(mut bytes: &[u8]) -> impl Iterator<Item = u64> {
     std::iter::from_fn(move || {
-        let mut value = 0;
-        for length in 1..=9 {
-            let (byte, rest) = bytes.split_first()?;
-            bytes = rest;
-            if length == 9 {
-                return Some(value << 8 | u64::from(*byte));
-            }
-            value = value << 7 | u64::from(byte & 0x7F);
-            if *byte < 0x80 {
-                return Some(value);
-            }
-        }
-        None
+        let (value, rest) = split_varint(bytes)?;
+        bytes = rest;
+        Some(value)
     })
 }
 

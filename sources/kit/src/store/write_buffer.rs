@@ -174,16 +174,7 @@ mod tests {
     use super::*;
 
     fn table(name: &'static str) -> &'static FtsTable {
-        let nothing = FtsTable {
-            name,
-            columns: &[],
-            state_sql: "",
-            postings_sql: "",
-            lengths_sql: "",
-            terms_sql: "",
-            variant_weight: 1.0,
-        };
-        Box::leak(Box::new(nothing))
+        Box::leak(Box::new(FtsTable { name, ..FtsTable::new("fts", "words", &[]) }))
     }
 
     fn row(table: &'static FtsTable, key: i64, text: &str) -> BufferedRow {

@@ -131,7 +131,7 @@ impl<'a> Writer<'a> {
     }
 
     fn read_table_state(&self, table: &FtsTable) -> Result<TableState, StoreError> {
-        Ok(TableState::new(self.query_all(table.state_sql, &[], |row| row.get("block"))?))
+        Ok(TableState::new(self.query_all(&table.state_sql(), &[], |row| row.get("block"))?))
     }
 
     /// Runs a statement and returns the number of changed rows.

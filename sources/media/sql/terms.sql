@@ -1,5 +1,0 @@
--- Terms of media_fts from :from (inclusive) to :to (exclusive), with the number of rows that
--- contain them.
-SELECT term, doc
-FROM media_words
-WHERE term >= :from AND term < :to;

@@ -1,5 +1,0 @@
--- Reads two records of prompt_fts that change with every write: the averages (1) and the structure (10).
--- They are two statements because SQLite builds a temporary index for `IN`.
-SELECT block FROM prompt_fts_data WHERE id = 1
-UNION ALL
-SELECT block FROM prompt_fts_data WHERE id = 10;

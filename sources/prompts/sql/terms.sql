@@ -1,5 +1,0 @@
--- Terms of prompt_fts from :from (inclusive) to :to (exclusive), with the number of rows that
--- contain them.
-SELECT term, doc
-FROM prompt_words
-WHERE term >= :from AND term < :to;
