@@ -4,7 +4,10 @@
 //! stored words with the same beginning, and searches those with the same stem, in each language
 //! that the query or the table may have (`docs/adr/0009-custom-tokenizer.md`).
 
-use std::{cmp::Reverse, collections::BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, HashSet},
+};
 
 use vademecum_fts5::{
     ACCENT_MARK, ALTERNATIVE_SEPARATOR, Alternatives, EXACT_MARK, Language, Script, accented_token,
@@ -86,9 +89,8 @@ fn find_forms(index: &FtsIndex<'_>, word: &InflectedWord) -> Result<WordForms, S
             continue;
         }
         forms.exact.push(exact_token(&typed.folded));
-        for language in languages_of(index, word.language, typed)? {
-            find_variants(index, language, typed, &mut variants)?;
-        }
+        let languages = languages_of(index, word.language, typed)?;
+        variants.extend(find_variants(index, &languages, typed)?);
     }
     for token in &forms.exact {
         variants.remove(token);
@@ -146,39 +148,58 @@ fn find_languages(index: &FtsIndex<'_>) -> Result<Vec<Language>, StoreError> {
     Ok(held)
 }
 
-/// Adds the stored words with the stem of the typed one.
+/// Returns the stored words with the stem of the typed one in any of the languages.
 fn find_variants(
     index: &FtsIndex<'_>,
-    language: Language,
+    languages: &[Language],
     typed: &TypedWord,
-    variants: &mut BTreeSet<String>,
-) -> Result<(), StoreError> {
-    let stems = WordStems::new(language, typed);
-    let mut ranges = BTreeSet::new();
-    for start in stems.beginnings(language) {
-        let is_accented = !start.is_ascii() && Script::of_word(&start) == Some(Script::Latin);
-        let mark = match (is_accented, start.is_ascii()) {
-            (true, _) => ACCENT_MARK.to_string(),
-            (false, true) => EXACT_MARK.to_string(),
-            (false, false) => String::new(),
-        };
-        ranges.insert(format!("{mark}{start}"));
+) -> Result<Vec<String>, StoreError> {
+    let mut searched = Vec::with_capacity(languages.len());
+    for language in languages {
+        let stems = WordStems::new(*language, typed);
+        let ranges: Vec<String> =
+            stems.beginnings(*language).iter().map(|start| stored_beginning(start)).collect();
+        searched.push((*language, stems, ranges));
     }
-    let mut terms = BTreeSet::new();
-    for from in ranges {
-        let to = format!("{from}{}", char::MAX);
-        index.for_each_term(&from, &to, |term| {
+    let mut terms = HashSet::new();
+    for from in widest(searched.iter().flat_map(|(_, _, ranges)| ranges)) {
+        index.for_each_term(from, &format!("{from}{}", char::MAX), |term| {
             if !terms.contains(term) {
                 terms.insert(term.to_owned());
             }
         })?;
     }
-    let has_stem = |term: &String| {
+    let is_variant = |term: &String| {
         let word = term.trim_start_matches([EXACT_MARK, ACCENT_MARK]);
-        with_stem(language, word, |stem| stems.contains(stem))
+        searched.iter().any(|(language, stems, ranges)| {
+            ranges.iter().any(|from| term.starts_with(from))
+                && with_stem(*language, word, |stem| stems.contains(stem))
+        })
     };
-    variants.extend(terms.into_iter().filter(has_stem));
-    Ok(())
+    Ok(terms.into_iter().filter(is_variant).collect())
+}
+
+/// Returns how the stored words begin that begin with some letters.
+fn stored_beginning(start: &str) -> String {
+    let is_accented = !start.is_ascii() && Script::of_word(start) == Some(Script::Latin);
+    match (is_accented, start.is_ascii()) {
+        (true, _) => format!("{ACCENT_MARK}{start}"),
+        (false, true) => format!("{EXACT_MARK}{start}"),
+        (false, false) => start.to_owned(),
+    }
+}
+
+/// Returns the beginnings that do not begin with another one.
+fn widest<'b>(beginnings: impl Iterator<Item = &'b String>) -> Vec<&'b str> {
+    // In order, each follows those that it begins with.
+    let sorted: BTreeSet<&str> = beginnings.map(String::as_str).collect();
+    let mut kept: Vec<&str> = Vec::new();
+    for beginning in sorted {
+        if kept.last().is_none_or(|last| !beginning.starts_with(last)) {
+            kept.push(beginning);
+        }
+    }
+    kept
 }
 
 /// Stems of a word as typed, in one language.
@@ -205,18 +226,65 @@ impl WordStems {
     }
 
     /// Returns the letters that all stored words with one of the stems start with: stemmers change
-    /// at most the last two letters of what remains, and one of a short word.
+    /// at most the last two letters of what remains, that of English and those of short words one.
     pub(crate) fn beginnings(&self, language: Language) -> Vec<String> {
         let mut beginnings = Vec::new();
         for stem in &self.0 {
             let length = stem.chars().count();
             // The English stem of `dying` is `die`.
-            let is_short = length <= 4 && !(length == 3 && stem.ends_with("ie"));
-            let changed = if is_short { 1 } else { 2 };
+            let is_irregular = length == 3 && stem.ends_with("ie");
+            let changes_one = length <= 4 || language == Language::English;
+            let changed = if changes_one && !is_irregular { 1 } else { 2 };
             let kept: String = stem.chars().take(length.saturating_sub(changed).max(1)).collect();
             let removed = language.removed_prefixes().iter();
             beginnings.extend(removed.map(|removed| format!("{removed}{kept}")));
         }
         beginnings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_within_others_are_left_out() {
+        let beginnings = ["=kne", "=kn", "=knead", "~kné", "=ko", "kn"].map(str::to_owned);
+        assert_eq!(widest(beginnings.iter()), ["=kn", "=ko", "kn", "~kné"]);
+    }
+
+    #[test]
+    fn english_words_begin_like_their_stems() {
+        let beginnings = [
+            "happ", "relat", "sens", "stud", "hop", "plann", "agre", "fl", "troubl", "conform",
+            "hesit", "digit", "radic", "vile", "ana", "oper", "feudal", "decis", "call", "form",
+            "electr", "good", "adjust", "irrit", "repl", "depend", "adopt", "effect", "bowdler",
+            "prob", "contr", "ceas", "argu", "possibl", "vis", "ug", "earl", "on", "sing", "id",
+            "gent", "d", "l", "t", "sk", "n", "inn", "cann", "proc", "exce", "succ", "gener",
+            "commun", "arsen",
+        ];
+        let endings = [
+            "", "y", "ie", "ies", "ied", "ying", "e", "es", "ed", "ing", "ings", "s", "ly", "ily",
+            "ational", "ation", "ator", "ations", "ization", "izer", "ibility", "ibly", "ible",
+            "ability", "able", "ably", "alism", "ality", "al", "ally", "ousness", "ously", "ous",
+            "iveness", "ivity", "ive", "fulness", "fully", "ful", "lessly", "less", "icate",
+            "iciti", "icity", "ical", "ically", "ness", "ance", "ancy", "ence", "ency", "ement",
+            "ments", "ment", "ently", "ent", "ant", "ism", "ist", "ology", "ologist", "ologies",
+            "eed", "eedly", "ingly", "edly", "ion", "sion", "tion", "izing", "ating", "bling",
+            "ll", "lled", "ling", "ily", "gly",
+        ];
+        for (beginning, ending) in
+            beginnings.into_iter().flat_map(|one| endings.map(|other| (one, other)))
+        {
+            let folded = format!("{beginning}{ending}");
+            let typed = TypedWord { folded, accented: None };
+            let stems = WordStems::new(Language::English, &typed);
+            let letters = stems.beginnings(Language::English);
+            assert!(
+                letters.iter().any(|letters| typed.folded.starts_with(letters)),
+                "{} has {stems:?}",
+                typed.folded
+            );
+        }
     }
 }
