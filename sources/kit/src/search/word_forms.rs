@@ -226,15 +226,19 @@ impl WordStems {
     }
 
     /// Returns the letters that all stored words with one of the stems start with: stemmers change
-    /// at most the last two letters of what remains, that of English and those of short words one.
+    /// at most the last two letters of what remains, and one of a short word. The English one
+    /// changes one letter, and only to one of a few.
     pub(crate) fn beginnings(&self, language: Language) -> Vec<String> {
         let mut beginnings = Vec::new();
         for stem in &self.0 {
             let length = stem.chars().count();
-            // The English stem of `dying` is `die`.
-            let is_irregular = length == 3 && stem.ends_with("ie");
-            let changes_one = length <= 4 || language == Language::English;
-            let changed = if changes_one && !is_irregular { 1 } else { 2 };
+            let changed = match language {
+                // `dying` has the stem `die`.
+                Language::English if length == 3 && stem.ends_with("ie") => 2,
+                Language::English => usize::from(stem.ends_with(['e', 'i', 'l', 'y'])),
+                _ if length <= 4 => 1,
+                _ => 2,
+            };
             let kept: String = stem.chars().take(length.saturating_sub(changed).max(1)).collect();
             let removed = language.removed_prefixes().iter();
             beginnings.extend(removed.map(|removed| format!("{removed}{kept}")));
