@@ -1,4 +1,6 @@
-//! Definition of a full-text table: its columns and the statements that read it.
+//! Definition of a full-text table: its names and columns.
+//!
+//! The statements that read it are templates in `sql/fts_*.sql`.
 
 use crate::model::Field;
 
