@@ -1,9 +1,7 @@
 //! The encoder: turns the tokens of texts into one vector for each text.
 
-use rten_gemm::GemmError;
-
 use super::{
-    error::FolderError,
+    error::{EncodeError, FolderError},
     matrix::MatrixMultiplier,
     pooling::Pooling,
     settings::ModelSettings,
@@ -22,23 +20,6 @@ pub(super) struct Encoder {
     blocks: Vec<TransformerBlock>,
     pooling: Pooling,
     width: usize,
-}
-
-/// The reason why texts could not be encoded.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum EncodeError {
-    /// The tokenizer and the weights belong to different models.
-    #[error("the tokenizer made the token {0}, which is not in the vocabulary of the weights")]
-    UnknownToken(u32),
-    /// A text has more tokens than the model has positions.
-    #[error("a text of {0} tokens is longer than the model has positions")]
-    TooLong(usize),
-    /// The tokenizer returned no token for a text, not even start and end.
-    #[error("the tokenizer made no token of a text")]
-    NoTokens,
-    /// A matrix product failed because the sizes do not match.
-    #[error("a product failed: {0}")]
-    Product(#[from] GemmError),
 }
 
 impl Encoder {

@@ -1,6 +1,8 @@
-//! Errors of loading a local model.
+//! Errors of loading and running a local model.
 
 use std::io;
+
+use rten_gemm::GemmError;
 
 /// The reason why a model cannot be loaded. Each message names the file and, where possible, the
 /// remedy.
@@ -100,4 +102,21 @@ pub(super) enum FolderError {
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     NoThread(String),
+}
+
+/// The reason why texts could not be encoded.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EncodeError {
+    /// The tokenizer and the weights belong to different models.
+    #[error("the tokenizer made the token {0}, which is not in the vocabulary of the weights")]
+    UnknownToken(u32),
+    /// A text has more tokens than the model has positions.
+    #[error("a text of {0} tokens is longer than the model has positions")]
+    TooLong(usize),
+    /// The tokenizer returned no token for a text, not even start and end.
+    #[error("the tokenizer made no token of a text")]
+    NoTokens,
+    /// A matrix product failed because the sizes do not match.
+    #[error("a product failed: {0}")]
+    Product(#[from] GemmError),
 }

@@ -1,7 +1,9 @@
 //! The input layer: token and position embeddings.
 
 use super::{
-    encoder::EncodeError, error::FolderError, layer_norm::LayerNorm, settings::BertConfig,
+    error::{EncodeError, FolderError},
+    layer_norm::LayerNorm,
+    settings::BertConfig,
     weights::ModelWeights,
 };
 
