@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use url::form_urlencoded;
 use vademecum_core::auth::{Right, Rights};
 
 use super::{
-    AuthorizationServer, Client, OAuthError, RedirectUri, ServerError,
-    metadata_document::is_document_url,
+    AuthorizationServer, Client, OAuthError, RedirectUri, ServerError, client::is_document_url,
+    parameters::parse_parameters,
 };
 
 /// Maximum length of the query, in bytes.
@@ -74,23 +73,6 @@ impl AuthorizationQuery {
     fn get(&self, name: &str) -> Option<&str> {
         self.parameters.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
-}
-
-/// Reads URL-encoded parameters, each at most once.
-pub(crate) fn parse_parameters(
-    text: &[u8],
-    max_length: usize,
-) -> Result<BTreeMap<String, String>, OAuthError> {
-    if text.len() > max_length {
-        return Err(OAuthError::invalid_request("the parameters are too long"));
-    }
-    let mut parameters = BTreeMap::new();
-    for (name, value) in form_urlencoded::parse(text) {
-        if parameters.insert(name.to_string(), value.into_owned()).is_some() {
-            return Err(OAuthError::invalid_request("a parameter occurs more than once"));
-        }
-    }
-    Ok(parameters)
 }
 
 impl AuthorizationRequest {

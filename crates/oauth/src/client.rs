@@ -2,12 +2,8 @@
 //! a document that describes it.
 
 use rusqlite::{Row, types::Type};
-use vademecum_kit::model::Timestamp;
 
-use super::{
-    AuthorizationServer, OAuthError, RedirectUri, ServerError, error::store_error,
-    metadata_document::is_document_url, server::read_deadline,
-};
+use super::RedirectUri;
 
 /// Maximum length of the name of a client, in characters.
 const MAX_NAME_LENGTH: usize = 80;
@@ -48,7 +44,8 @@ impl Client {
         self.redirect_uris.iter().any(|known| asked.matches(known)).then_some(asked)
     }
 
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+    /// Reads a registered client.
+    pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         let stored: String = row.get("redirect_uris")?;
         let texts: Vec<String> = serde_json::from_str(&stored).map_err(|error| {
             rusqlite::Error::FromSqlConversionFailure(0, Type::Text, Box::new(error))
@@ -62,32 +59,9 @@ impl Client {
     }
 }
 
-impl AuthorizationServer {
-    /// Returns the client of this id. Fetches its document if the id is an address; blocks for up to
-    /// some seconds then.
-    pub fn find_client(&self, id: &str) -> Result<Result<Client, OAuthError>, ServerError> {
-        if is_document_url(id) {
-            return Ok(self.documents.find(id));
-        }
-        let found = self.store.read(read_deadline(), |reader| {
-            let parameters: &[(&str, &dyn rusqlite::ToSql)] = &[(":id", &id)];
-            reader.query_first(include_str!("sql/client.sql"), parameters, Client::from_row)
-        });
-        let found = found.map_err(store_error("look up a client"))?;
-        Ok(found.ok_or_else(|| {
-            OAuthError::new("invalid_client", "this client is not registered here: register again")
-        }))
-    }
-
-    /// Records that a client got tokens, so that its registration is kept.
-    pub(crate) fn record_client_use(
-        writer: &vademecum_kit::store::Writer<'_>,
-        id: &str,
-        now: Timestamp,
-    ) -> Result<(), vademecum_kit::store::StoreError> {
-        writer.execute(include_str!("sql/use_client.sql"), &[(":id", &id), (":now", &now)])?;
-        Ok(())
-    }
+/// Returns true if a client id is an address, and no id that this server gave.
+pub(crate) fn is_document_url(id: &str) -> bool {
+    id.contains("://")
 }
 
 /// Returns a name that a page can show: without control characters and characters that change the

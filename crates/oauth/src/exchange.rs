@@ -14,8 +14,8 @@ use vademecum_kit::{
 };
 
 use super::{
-    AuthorizationServer, OAuthError, ServerError, authorization::parse_parameters,
-    error::store_error, metadata_document::is_document_url, secret::Secret,
+    AuthorizationServer, OAuthError, ServerError, client::is_document_url, error::store_error,
+    parameters::parse_parameters, secret::Secret,
 };
 
 /// Lifetime of an access token.

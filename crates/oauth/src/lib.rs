@@ -9,23 +9,28 @@
 
 mod authorization;
 mod client;
+mod client_lookup;
 mod consent;
+mod endpoint;
 mod error;
 mod exchange;
 mod grants;
 mod login;
 mod metadata_document;
 mod oidc;
+mod parameters;
 mod password;
 mod public_address;
 mod redirect_uri;
 mod registration;
+mod registration_counts;
 mod secret;
 mod server;
 
 pub use authorization::{AuthorizationError, AuthorizationQuery, AuthorizationRequest};
 pub use client::{Client, ClientKind};
 pub use consent::{ConsentAnswer, ConsentForm};
+pub use endpoint::Endpoint;
 pub use error::{OAuthError, ServerError};
 pub use exchange::{ExchangeError, IssuedTokens, TokenForm};
 pub use grants::{Grant, RegisteredClient};
@@ -33,4 +38,4 @@ pub use login::{LoginError, LoginSession, check_password};
 pub use oidc::{OidcLogin, OidcRedirect};
 pub use redirect_uri::RedirectUri;
 pub use registration::RegistrationError;
-pub use server::{AuthorizationServer, Endpoint};
+pub use server::AuthorizationServer;

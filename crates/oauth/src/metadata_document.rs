@@ -64,11 +64,6 @@ struct Document {
     client_secret: Option<serde::de::IgnoredAny>,
 }
 
-/// Returns true if a client id is an address, and no id that this server gave.
-pub(crate) fn is_document_url(id: &str) -> bool {
-    id.contains("://")
-}
-
 fn refuse(description: impl Into<String>) -> OAuthError {
     OAuthError::new("invalid_client", description)
 }

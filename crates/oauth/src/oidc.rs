@@ -19,7 +19,7 @@ use vademecum_core::{
 };
 use vademecum_kit::model::Timestamp;
 
-use super::{Endpoint, OAuthError, ServerError, authorization::parse_parameters, secret::Secret};
+use super::{Endpoint, OAuthError, ServerError, parameters::parse_parameters, secret::Secret};
 
 /// Timeout of one request to the provider.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);

@@ -2,9 +2,7 @@
 //! bounded and unused ones are removed.
 
 use std::{
-    collections::HashMap,
-    net::{IpAddr, Ipv6Addr},
-    sync::{Mutex, PoisonError},
+    net::IpAddr,
     time::{Duration, Instant},
 };
 
@@ -26,12 +24,6 @@ const UNUSED_LIFETIME: Duration = Duration::from_hours(24);
 const PROTECTED_TIME: Duration = Duration::from_mins(10);
 /// Time after which a client without a valid grant is removed.
 const IDLE_LIFETIME: Duration = Duration::from_hours(90 * 24);
-/// Maximum number of registrations from one address within [`ADDRESS_WINDOW`].
-const MAX_PER_ADDRESS: u32 = 60;
-/// Period over which registrations of an address are counted.
-const ADDRESS_WINDOW: Duration = Duration::from_hours(1);
-/// Maximum number of addresses whose registrations are counted.
-const MAX_ADDRESSES: usize = 10_000;
 
 /// Refused registration.
 #[derive(Debug)]
@@ -41,10 +33,6 @@ pub enum RegistrationError {
     /// There are too many registrations; more are accepted after this time.
     TooMany(Duration),
 }
-
-/// Numbers of registrations of each address.
-#[derive(Debug, Default)]
-pub(crate) struct RegistrationCounts(Mutex<HashMap<IpAddr, (u32, Instant)>>);
 
 #[derive(Deserialize)]
 struct Request {
@@ -56,37 +44,6 @@ struct Request {
     grant_types: Vec<String>,
     #[serde(default)]
     response_types: Vec<String>,
-}
-
-impl RegistrationCounts {
-    /// Counts a registration; returns the waiting time if there were too many.
-    fn count(&self, address: IpAddr, now: Instant) -> Option<Duration> {
-        let address = network(address);
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if counts.len() >= MAX_ADDRESSES && !counts.contains_key(&address) {
-            counts.retain(|_, (_, begun)| now.duration_since(*begun) < ADDRESS_WINDOW);
-            if counts.len() >= MAX_ADDRESSES {
-                return Some(ADDRESS_WINDOW);
-            }
-        }
-        let (count, begun) = counts.entry(address).or_insert((0, now));
-        if now.duration_since(*begun) >= ADDRESS_WINDOW {
-            (*count, *begun) = (0, now);
-        }
-        *count = count.saturating_add(1);
-        (*count > MAX_PER_ADDRESS)
-            .then(|| ADDRESS_WINDOW.saturating_sub(now.duration_since(*begun)))
-    }
-}
-
-/// Returns the network of an address: one IPv6 client usually owns 64 bits.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => {
-            Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()
-        }
-    }
 }
 
 impl AuthorizationServer {
@@ -171,20 +128,6 @@ fn read_request(body: &[u8]) -> Result<Client, OAuthError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn registrations_of_one_network_are_counted_together() {
-        let (counts, now) = (RegistrationCounts::default(), Instant::now());
-        for number in 0..MAX_PER_ADDRESS {
-            let address =
-                Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, u16::try_from(number).unwrap());
-            assert_eq!(counts.count(address.into(), now), None);
-        }
-        let next: IpAddr = "2001:db8::ffff".parse().unwrap();
-        assert_eq!(counts.count(next, now), Some(ADDRESS_WINDOW));
-        assert_eq!(counts.count("192.0.2.1".parse().unwrap(), now), None);
-        assert_eq!(counts.count(next, now + ADDRESS_WINDOW), None);
-    }
 
     #[test]
     fn registration_request_is_checked() {

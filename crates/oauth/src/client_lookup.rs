@@ -1,0 +1,40 @@
+//! Finds the client of an id: among the registered ones, or by its metadata document.
+
+use rusqlite::ToSql;
+use vademecum_kit::{
+    model::Timestamp,
+    store::{StoreError, Writer},
+};
+
+use super::{
+    AuthorizationServer, Client, OAuthError, ServerError, client::is_document_url,
+    error::store_error, server::read_deadline,
+};
+
+impl AuthorizationServer {
+    /// Returns the client of this id. Fetches its document if the id is an address; blocks for up to
+    /// some seconds then.
+    pub fn find_client(&self, id: &str) -> Result<Result<Client, OAuthError>, ServerError> {
+        if is_document_url(id) {
+            return Ok(self.documents.find(id));
+        }
+        let found = self.store.read(read_deadline(), |reader| {
+            let parameters: &[(&str, &dyn ToSql)] = &[(":id", &id)];
+            reader.query_first(include_str!("sql/client.sql"), parameters, Client::from_row)
+        });
+        let found = found.map_err(store_error("look up a client"))?;
+        Ok(found.ok_or_else(|| {
+            OAuthError::new("invalid_client", "this client is not registered here: register again")
+        }))
+    }
+
+    /// Records that a client got tokens, so that its registration is kept.
+    pub(crate) fn record_client_use(
+        writer: &Writer<'_>,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        writer.execute(include_str!("sql/use_client.sql"), &[(":id", &id), (":now", &now)])?;
+        Ok(())
+    }
+}

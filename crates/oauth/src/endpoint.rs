@@ -1,0 +1,47 @@
+//! Addresses of the parts of the server.
+
+/// Address at which a browser or a client finds a part of the server, below its public address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// Asks the user for consent.
+    Authorize,
+    /// Issues tokens.
+    Token,
+    /// Registers clients.
+    Register,
+    /// Revokes tokens.
+    Revoke,
+    /// Logs a user in.
+    Login,
+    /// Logs a browser in with a one-time code.
+    LoginCode,
+    /// Sends the browser to the outside provider.
+    Provider,
+    /// Takes the answer of the outside provider.
+    ProviderCallback,
+    /// Lists the grants of the user.
+    Account,
+    /// Revokes a grant of the user.
+    RevokeGrant,
+    /// Logs the browser out.
+    Logout,
+}
+
+impl Endpoint {
+    /// Returns the path.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Authorize => "/oauth/authorize",
+            Self::Token => "/oauth/token",
+            Self::Register => "/oauth/register",
+            Self::Revoke => "/oauth/revoke",
+            Self::Login => "/login",
+            Self::LoginCode => "/login/code",
+            Self::Provider => "/login/provider",
+            Self::ProviderCallback => "/login/callback",
+            Self::Account => "/account",
+            Self::RevokeGrant => "/account/revoke",
+            Self::Logout => "/account/logout",
+        }
+    }
+}
