@@ -56,23 +56,24 @@ pub struct IssuedTokens {
     pub client_name: String,
 }
 
-/// Refused exchange.
-#[derive(Debug)]
-pub struct ExchangeError {
-    /// Answer to the client.
-    pub error: OAuthError,
-    /// Grant that ended because a code or refresh token was used twice.
-    pub revoked: Option<KeyId>,
+/// Exchange without tokens.
+#[derive(Debug, thiserror::Error)]
+pub enum ExchangeError {
+    /// The request is refused, and nothing else changes than that its code is used up.
+    #[error(transparent)]
+    Refused(#[from] OAuthError),
+    /// The code or refresh token was used before, so its grant has ended.
+    #[error("{error}")]
+    UsedTwice {
+        /// Answer to the client.
+        error: OAuthError,
+        /// Grant that ended; `None` if the code never led to one.
+        revoked: Option<KeyId>,
+    },
+    /// The server failed, and nothing has changed.
+    #[error(transparent)]
+    Server(#[from] ServerError),
 }
-
-impl From<OAuthError> for ExchangeError {
-    fn from(error: OAuthError) -> Self {
-        Self { error, revoked: None }
-    }
-}
-
-/// Outcome of an exchange within a transaction, which is committed in each case.
-type Exchanged = Result<Result<IssuedTokens, ExchangeError>, ServerError>;
 
 /// Stored code.
 struct Code {
@@ -127,68 +128,64 @@ impl TokenForm {
 
 impl AuthorizationServer {
     /// Exchanges a code or a refresh token for new tokens.
-    pub fn exchange(
-        &self,
-        form: &TokenForm,
-    ) -> Result<Result<IssuedTokens, ExchangeError>, ServerError> {
-        if let Err(error) = self.check_resource(form.get("resource")) {
-            return Ok(Err(error.into()));
-        }
-        let client_id = match form.require("client_id") {
-            Ok(client_id) => client_id,
-            Err(error) => return Ok(Err(error.into())),
-        };
+    pub fn exchange(&self, form: &TokenForm) -> Result<IssuedTokens, ExchangeError> {
+        self.check_resource(form.get("resource"))?;
+        let client_id = form.require("client_id")?;
         // `invalid_client` makes a client register again after its registration was removed.
-        if !is_document_url(client_id)
-            && let Err(error) = self.find_client(client_id)?
-        {
-            return Ok(Err(error.into()));
+        if !is_document_url(client_id) {
+            self.find_client(client_id)??;
         }
         match form.get("grant_type") {
             Some("authorization_code") => self.exchange_code(form, client_id),
             Some("refresh_token") => self.exchange_refresh_token(form, client_id),
-            _ => Ok(Err(OAuthError::new(
-                "unsupported_grant_type",
-                "grant_type must be authorization_code or refresh_token",
-            )
-            .into())),
+            _ => {
+                let problem = "grant_type must be authorization_code or refresh_token";
+                Err(OAuthError::new("unsupported_grant_type", problem).into())
+            }
         }
     }
 
-    fn exchange_code(&self, form: &TokenForm, client_id: &str) -> Exchanged {
-        let fields = (form.require("code"), form.require("code_verifier"));
-        let (code, verifier) = match fields {
-            (Ok(code), Ok(verifier)) => (code, verifier),
-            (Err(error), _) | (_, Err(error)) => return Ok(Err(error.into())),
-        };
+    /// Runs an exchange in a transaction, which is rolled back only if the server fails. A refusal
+    /// is committed: it uses up its code, and ends the grant of one that was used before.
+    fn write_exchange(
+        &self,
+        mut exchange: impl FnMut(&Writer<'_>) -> Result<IssuedTokens, ExchangeError>,
+    ) -> Result<IssuedTokens, ExchangeError> {
+        self.store.write(Durability::Full, |writer| match exchange(writer) {
+            Err(ExchangeError::Server(failure)) => Err(failure),
+            outcome => Ok(outcome),
+        })?
+    }
+
+    fn exchange_code(
+        &self,
+        form: &TokenForm,
+        client_id: &str,
+    ) -> Result<IssuedTokens, ExchangeError> {
+        let (code, verifier) = (form.require("code")?, form.require("code_verifier")?);
         let now = Timestamp::now();
         let digest = Secret::of_text(code).digest();
-        self.store.write(Durability::Full, |writer| {
+        self.write_exchange(|writer| {
             let this: &[(&str, &dyn ToSql)] = &[(":digest", &digest)];
             let found = writer.with_reader(|reader| {
                 let sql = include_str!("sql/code.sql");
                 reader.query_first(sql, this, |row| Code::from_row(row, now))
             });
             let found = found.map_err(store_error("look up a code"))?;
-            let Some(found) = found else {
-                return Ok(Err(OAuthError::invalid_grant("this code is not known").into()));
-            };
+            let found = found.ok_or_else(|| OAuthError::invalid_grant("this code is not known"))?;
             if found.is_used {
                 let revoked = revoke_used_twice(writer, found.key.as_deref(), now)?;
                 let error = OAuthError::invalid_grant("this code was used before");
-                return Ok(Err(ExchangeError { error, revoked }));
+                return Err(ExchangeError::UsedTwice { error, revoked });
             }
             let used: &[(&str, &dyn ToSql)] = &[(":digest", &digest), (":now", &now)];
             writer
                 .execute(include_str!("sql/use_code.sql"), used)
                 .map_err(store_error("use a code"))?;
-            if let Err(error) = self.check_code(&found, form, client_id, verifier) {
-                return Ok(Err(error.into()));
-            }
-            let Ok(user) = found.user.parse::<UserId>() else {
-                return Ok(Err(OAuthError::invalid_grant("the user does not exist").into()));
-            };
-            let key = KeyId::generate()?;
+            self.check_code(&found, form, client_id, verifier)?;
+            let user = found.user.parse::<UserId>();
+            let user = user.map_err(|_| OAuthError::invalid_grant("the user does not exist"))?;
+            let key = KeyId::generate().map_err(ServerError::from)?;
             add_grant(writer, &key, &found, now).map_err(store_error("add a grant"))?;
             let code: &[(&str, &dyn ToSql)] = &[(":digest", &digest), (":key", &key.as_str())];
             writer
@@ -206,7 +203,7 @@ impl AuthorizationServer {
             Self::record_client_use(writer, client_id, now)
                 .map_err(store_error("record the use of a client"))?;
             let (client_name, lifetime) = (found.client_name, ACCESS_LIFETIME);
-            Ok(Ok(IssuedTokens { access, refresh, lifetime, rights, user, client_name }))
+            Ok(IssuedTokens { access, refresh, lifetime, rights, user, client_name })
         })
     }
 
@@ -242,41 +239,38 @@ impl AuthorizationServer {
         Ok(())
     }
 
-    fn exchange_refresh_token(&self, form: &TokenForm, client_id: &str) -> Exchanged {
-        let text = match form.require("refresh_token") {
-            Ok(text) => text,
-            Err(error) => return Ok(Err(error.into())),
-        };
+    fn exchange_refresh_token(
+        &self,
+        form: &TokenForm,
+        client_id: &str,
+    ) -> Result<IssuedTokens, ExchangeError> {
+        let text = form.require("refresh_token")?;
         let unknown = || OAuthError::invalid_grant("this refresh token is not valid: log in again");
         let token = GrantToken::parse(&text.into());
-        let Some(token) = token.filter(|token| token.kind() == GrantTokenKind::Refresh) else {
-            return Ok(Err(unknown().into()));
-        };
+        let token = token.filter(|token| token.kind() == GrantTokenKind::Refresh);
+        let token = token.ok_or_else(unknown)?;
         let (digest, now) = (token.digest(), Timestamp::now());
-        self.store.write(Durability::Full, |writer| {
+        self.write_exchange(|writer| {
             let this: &[(&str, &dyn ToSql)] = &[(":digest", &digest)];
             let found = writer.with_reader(|reader| {
                 let sql = include_str!("sql/refresh_token.sql");
                 reader.query_first(sql, this, |row| RefreshToken::from_row(row, now))
             });
             let found = found.map_err(store_error("look up a refresh token"))?;
-            let Some(found) = found else { return Ok(Err(unknown().into())) };
+            let found = found.ok_or_else(unknown)?;
             if found.is_used && !found.is_revoked {
                 let revoked = revoke_used_twice(writer, Some(found.key.as_str()), now)?;
                 let error = OAuthError::invalid_grant(
                     "this refresh token was used before, so the grant was revoked: log in again",
                 );
-                return Ok(Err(ExchangeError { error, revoked }));
+                return Err(ExchangeError::UsedTwice { error, revoked });
             }
             let user = found.user.parse::<UserId>();
             let (Ok(user), true) = (user, self.is_renewable(&found, client_id)) else {
-                return Ok(Err(unknown().into()));
+                return Err(unknown().into());
             };
             let granted = Rights::from_scopes(found.scopes.split(' '));
-            let rights = match narrow(granted, form.get("scope")) {
-                Ok(rights) => rights,
-                Err(error) => return Ok(Err(error.into())),
-            };
+            let rights = narrow(granted, form.get("scope"))?;
             let used: &[(&str, &dyn ToSql)] = &[(":digest", &digest), (":now", &now)];
             writer
                 .execute(include_str!("sql/use_token.sql"), used)
@@ -292,7 +286,7 @@ impl AuthorizationServer {
             Self::record_client_use(writer, client_id, now)
                 .map_err(store_error("record the use of a client"))?;
             let (client_name, lifetime) = (found.client_name, ACCESS_LIFETIME);
-            Ok(Ok(IssuedTokens { access, refresh, lifetime, rights, user, client_name }))
+            Ok(IssuedTokens { access, refresh, lifetime, rights, user, client_name })
         })
     }
 

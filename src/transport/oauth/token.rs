@@ -9,13 +9,13 @@ use actix_web::{
 };
 use serde_json::json;
 use vademecum_core::audit::AuditOutcome;
-use vademecum_oauth::{RedirectUri, RegistrationError, TokenForm};
+use vademecum_oauth::{ExchangeError, RedirectUri, RegistrationError, TokenForm};
 
 use super::{
     super::{ServerState, http::read_body},
     authorize::not_served,
     browser::{AuditEvent, Browser},
-    reply::{json_builder, oauth_error, run_blocking},
+    reply::{json_builder, log_failure, oauth_error, run_blocking},
 };
 
 /// Maximum size of a registration, in bytes.
@@ -46,7 +46,7 @@ pub(super) async fn issue_token(
     };
     let is_new = form.is_code_exchange();
     let oauth = Arc::clone(&browser.oauth);
-    match run_blocking(move || oauth.exchange(&form)).await {
+    let (error, revoked) = match run_blocking(move || Ok(oauth.exchange(&form))).await {
         Ok(Ok(issued)) => {
             if is_new {
                 browser.record(AuditEvent {
@@ -56,27 +56,28 @@ pub(super) async fn issue_token(
                     ..AuditEvent::new("oauth.grant", AuditOutcome::Ok)
                 });
             }
-            json_builder(StatusCode::OK).json(json!({
+            return json_builder(StatusCode::OK).json(json!({
                 "access_token": issued.access.expose(),
                 "token_type": "Bearer",
                 "expires_in": issued.lifetime.as_secs(),
                 "refresh_token": issued.refresh.expose(),
                 "scope": issued.rights.to_string(),
-            }))
+            }));
         }
-        Ok(Err(refused)) => {
-            if let Some(key) = &refused.revoked {
-                let event = AuditEvent::new("oauth.reuse", AuditOutcome::Denied);
-                browser.record(AuditEvent { key: Some(key), reason: Some("reused"), ..event });
-            }
-            let status = match refused.error.code {
-                "invalid_client" => StatusCode::UNAUTHORIZED,
-                _ => StatusCode::BAD_REQUEST,
-            };
-            oauth_error(status, &refused.error)
-        }
-        Err(failure) => failure.json(),
+        Ok(Err(ExchangeError::Refused(error))) => (error, None),
+        Ok(Err(ExchangeError::UsedTwice { error, revoked })) => (error, revoked),
+        Ok(Err(ExchangeError::Server(error))) => return log_failure(&error).json(),
+        Err(failure) => return failure.json(),
+    };
+    if let Some(key) = &revoked {
+        let event = AuditEvent::new("oauth.reuse", AuditOutcome::Denied);
+        browser.record(AuditEvent { key: Some(key), reason: Some("reused"), ..event });
     }
+    let status = match error.code {
+        "invalid_client" => StatusCode::UNAUTHORIZED,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    oauth_error(status, &error)
 }
 
 /// Revokes a token. An unknown token is no error (RFC 7009, section 2.2).
