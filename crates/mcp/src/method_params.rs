@@ -1,9 +1,9 @@
 //! Parameters of the MCP methods, as clients send them.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{CompletionReference, LogLevel, PartialArgument, subscription::SubscriptionFilter};
+use super::{CompletionReference, LogLevel, PartialArgument};
 
 #[derive(Deserialize)]
 pub(super) struct InitializeParams {
@@ -85,4 +85,16 @@ pub(super) struct SetLevelParams {
 #[derive(Deserialize)]
 pub(super) struct ListenParams {
     pub(super) notifications: SubscriptionFilter,
+}
+
+/// Notifications that a client subscribes to.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SubscriptionFilter {
+    /// Changes of the list of tools.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) tools_list_changed: bool,
+    /// URIs of resources to watch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) resource_subscriptions: Vec<String>,
 }

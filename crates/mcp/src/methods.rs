@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
     CallToolResult, Client, ClientCapabilities, Completion, CompletionRequest, Failure, Input,
-    InputRequired, MAX_COMPLETIONS, NameStyle, ProtocolVersion, RequestContext, RequestDefaults,
-    Service, SessionId, ToolField, ToolListing, Toolset,
+    InputRequired, MAX_COMPLETIONS, NameStyle, Peer, ProtocolVersion, RequestContext,
+    RequestDefaults, Service, SessionId, ToolField, ToolListing, Toolset,
     error::FailureKind,
     jsonrpc,
     key_scope::out_of_scope,
@@ -19,10 +19,10 @@ use super::{
     pagination::list_page,
     revision::{CacheHint, MethodResult, SERVER_INFO, check_parameter_headers},
     server_info,
-    service::Peer,
     session::HandshakeResult,
     signed_state::StateBinding,
-    subscription::{WatchedResources, updated_params},
+    subscription::updated_params,
+    watched_resources::WatchedResources,
 };
 use vademecum_core::auth::Right;
 
@@ -135,7 +135,7 @@ impl Service {
                 let ResourceParams { uri } = parse_params(params)?;
                 context.request_metrics.items().record([&uri]);
                 if let Some(live) = &context.session_channel {
-                    live.watched_resources.unwatch_resource(&uri);
+                    live.watched_resources.unwatch(&uri);
                 }
                 Ok(MethodResult::empty())
             }
@@ -269,7 +269,7 @@ impl Service {
         // Watch for changes first, so that none is missed between reading the resource and watching
         // it.
         self.spawn_watcher(live, call.detached());
-        live.watched_resources.watch_resource(&uri, self, &call).await?;
+        self.watch_resource(&live.watched_resources, &uri, &call).await?;
         Ok(MethodResult::empty())
     }
 
@@ -287,7 +287,7 @@ impl Service {
         let watched = WatchedResources::default();
         let permit = self.admission.acquire_call_permit(call.principal.user(), None).await?;
         for uri in &wishes.resource_subscriptions {
-            watched.watch_resource(uri, self, &call).await?;
+            self.watch_resource(&watched, uri, &call).await?;
         }
         drop(permit);
         let stream: Value = serde_json::from_str(context.id.get()).unwrap_or_default();
@@ -307,7 +307,7 @@ impl Service {
         };
         let resource_updates = async {
             while let Some(turn) = self.next_change(&mut changes, &call).await {
-                let changed = watched.take_changed(&*self.handler, &call).await;
+                let changed = self.take_changed(&watched, &call).await;
                 drop(turn);
                 for uri in changed {
                     notify("notifications/resources/updated", updated_params(&uri)).await;

@@ -1,11 +1,8 @@
 //! Reply to a message.
 
-use std::time::Duration;
-
 use serde_json::value::RawValue;
 
-use super::{Failure, ProtocolVersion, SessionId, jsonrpc};
-use vademecum_core::auth::Right;
+use super::{Failure, ProtocolVersion, ReplyStatus, SessionId, jsonrpc};
 
 /// Reply to a message or batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,25 +13,6 @@ pub struct Reply {
     pub status: ReplyStatus,
     /// Session that the message opened.
     pub opened_session: Option<SessionId>,
-}
-
-/// Outcome of a message, mapped to an HTTP status by the transport.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReplyStatus {
-    /// The reply has a response.
-    Ok,
-    /// The message was accepted and has no response.
-    Accepted,
-    /// The message is invalid.
-    BadRequest,
-    /// The session or method does not exist.
-    NotFound,
-    /// The principal lacks this right.
-    Forbidden(Right),
-    /// The user exceeded a limit and should wait this long.
-    TooMany(Duration),
-    /// The server is overloaded; the client should retry after this time.
-    Busy(Duration),
 }
 
 impl Reply {

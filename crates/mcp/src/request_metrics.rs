@@ -11,11 +11,10 @@ use std::{
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
-use tracing::{Instrument as _, Span, field::Empty};
+use tracing::{Span, field::Empty};
 
 use super::{
-    Client, FailureKind, ItemTrail, Outbound, Peer, Reply, ReplyStatus, Service, SessionId,
-    jsonrpc::Request,
+    Client, FailureKind, ItemTrail, Peer, Reply, ReplyStatus, SessionId, jsonrpc::Request,
 };
 use vademecum_core::{
     audit::{AuditEntry, AuditLog, AuditOutcome},
@@ -93,14 +92,20 @@ pub(super) struct RequestMetrics<'a> {
     outcome: Cell<CallOutcome>,
     started_at: SystemTime,
     trace: Option<TraceContext>,
-    span: Span,
+    /// Span of the request, in which it is processed.
+    pub(super) span: Span,
     /// Entry for the audit log; `None` if the request is not audited.
     audit_entry: RefCell<Option<AuditEntry>>,
     items: ItemTrail,
 }
 
 impl<'a> RequestMetrics<'a> {
-    fn begin(observer: &'a RequestObserver, peer: &'a Peer, request: &Request<'_>) -> Self {
+    /// Begins the observation of a request.
+    pub(super) fn begin(
+        observer: &'a RequestObserver,
+        peer: &'a Peer,
+        request: &Request<'_>,
+    ) -> Self {
         let method = METHOD_LABELS
             .into_iter()
             .find(|known| *known == request.method)
@@ -185,7 +190,7 @@ impl<'a> RequestMetrics<'a> {
     }
 
     /// Records that processing finished with this reply.
-    fn record_reply(&self, reply: &Reply) {
+    pub(super) fn record_reply(&self, reply: &Reply) {
         let outcome = match reply.status {
             // A reply with status `Ok` may still be an error that was recorded before.
             ReplyStatus::Ok => match self.outcome.get() {
@@ -278,34 +283,6 @@ impl Drop for RequestMetrics<'_> {
                 outcome,
             });
         }
-    }
-}
-
-impl Service {
-    /// Returns the audit log.
-    pub fn audit_log(&self) -> &AuditLog {
-        &self.observer.audit
-    }
-
-    /// Sets the observer of requests.
-    #[must_use]
-    pub fn with_observer(mut self, observer: RequestObserver) -> Self {
-        self.observer = observer;
-        self
-    }
-
-    /// Handles a request and records metrics, log line and span.
-    pub(super) async fn observe_request(
-        &self,
-        peer: &Peer,
-        request: Request<'_>,
-        link: &Outbound,
-    ) -> Reply {
-        let observed = RequestMetrics::begin(&self.observer, peer, &request);
-        let span = observed.span.clone();
-        let reply = self.handle_request(peer, request, link, &observed).instrument(span).await;
-        observed.record_reply(&reply);
-        reply
     }
 }
 

@@ -5,12 +5,13 @@ use std::{collections::HashMap, fmt, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::{FutureExt as _, future::join_all};
 use serde_json::value::RawValue;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
+use tracing::Instrument as _;
 
 use super::{
-    AdmissionLimits, Client, ClientCapabilities, ConnectionPermit, Failure, MessageCost,
-    MessageHeaders, NameStyle, Outbound, PeerConnection, ProtocolSessions, ProtocolVersion,
-    RateLimits, Reply, ReplyStatus, RequestDefaults, Scope, ServerHandler, SessionId, Toolset,
+    AdmissionLimits, Client, ClientCapabilities, ConnectionPermit, Failure, MessageCost, NameStyle,
+    Outbound, Peer, ProtocolSessions, ProtocolVersion, RateLimits, Reply, ReplyStatus, Scope,
+    ServerHandler, Toolset,
     admission::{AdmissionControl, CallPermit},
     jsonrpc::{self, Message, ParsedInput, Request},
     method_context::{CancelOnDrop, MethodContext},
@@ -20,7 +21,10 @@ use super::{
     shared_sessions::{SessionRecords, SharedSessions},
     signed_state::StateSigner,
 };
-use vademecum_core::auth::{Principal, Right};
+use vademecum_core::{
+    audit::AuditLog,
+    auth::{Principal, Right},
+};
 
 /// Maximum number of messages in a batch.
 const MAX_BATCH_MESSAGES: usize = 100;
@@ -37,25 +41,6 @@ pub struct ServiceOptions {
     pub list_write_tools: bool,
     /// Users log in with the server's own authorization server.
     pub has_oauth: bool,
-}
-
-/// Remote end of a connection or of one HTTP request.
-#[derive(Clone, Debug)]
-pub struct Peer {
-    /// Authenticated caller.
-    pub principal: Principal,
-    /// Session that the message belongs to, if any.
-    pub session: Option<SessionId>,
-    /// Defaults from the URL.
-    pub defaults: RequestDefaults,
-    /// Style of tool names from the URL.
-    pub name_style: Option<NameStyle>,
-    /// MCP headers of an HTTP request; `None` on other transports.
-    pub headers: Option<MessageHeaders>,
-    /// Limits concurrent calls on a persistent connection.
-    pub call_permits: Option<Arc<Semaphore>>,
-    /// Connection of the peer; `None` for calls of the program itself, which are not audited.
-    pub connection: Option<PeerConnection>,
 }
 
 /// MCP protocol service for one [`ServerHandler`]. Cloning is cheap.
@@ -123,26 +108,16 @@ impl Service {
         Self { shared_sessions: records.map(|records| SharedSessions { records }), ..self }
     }
 
-    /// Opens the session of a persistent connection. The caller ends it when the connection closes.
-    pub fn connect_session(&self, principal: &Principal) -> SessionId {
-        self.sessions.open_connection_session(principal)
+    /// Returns the audit log.
+    pub fn audit_log(&self) -> &AuditLog {
+        &self.observer.audit
     }
 
-    /// Returns `true` if the session exists and belongs to this principal.
-    pub fn has_session(&self, id: &SessionId, principal: &Principal) -> bool {
-        self.sessions.find_session(id, principal).is_some()
-    }
-
-    /// Adds a stream for the server-initiated messages of a session. Returns `false` if there is no
-    /// such session.
-    pub fn add_listener(&self, id: &SessionId, principal: &Principal, link: Outbound) -> bool {
-        match self.sessions.find_session(id, principal) {
-            Some(record) => {
-                record.channel.add_listener(link);
-                true
-            }
-            None => false,
-        }
+    /// Sets the observer of requests.
+    #[must_use]
+    pub fn with_observer(mut self, observer: RequestObserver) -> Self {
+        self.observer = observer;
+        self
     }
 
     /// Removes expired sessions and unused rate limit and admission entries.
@@ -315,7 +290,18 @@ impl Service {
         self.sessions.find_session(id, &peer.principal).map(Some).ok_or(())
     }
 
-    pub(super) async fn handle_request(
+    /// Handles a request and records metrics, log line and span.
+    async fn observe_request(&self, peer: &Peer, request: Request<'_>, link: &Outbound) -> Reply {
+        let observed = RequestMetrics::begin(&self.observer, peer, &request);
+        let reply = self
+            .handle_request(peer, request, link, &observed)
+            .instrument(observed.span.clone())
+            .await;
+        observed.record_reply(&reply);
+        reply
+    }
+
+    async fn handle_request(
         &self,
         peer: &Peer,
         request: Request<'_>,
@@ -502,7 +488,7 @@ mod tests {
     use super::*;
     use crate::{
         CallToolResult, Completion, CompletionRequest, GetPromptResult, Prompt, PromptArguments,
-        RequestContext, Resource, ResourceContents, ResourceTemplate, ToolCatalog,
+        RequestContext, RequestDefaults, Resource, ResourceContents, ResourceTemplate, ToolCatalog,
     };
     use vademecum_core::auth::local_principal;
 

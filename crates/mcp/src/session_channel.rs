@@ -14,7 +14,7 @@ use futures_util::future::{AbortHandle, Abortable};
 use serde_json::{Value, json, value::RawValue};
 use tokio::sync::oneshot;
 
-use super::{Failure, LogLevel, Outbound, jsonrpc, subscription::WatchedResources};
+use super::{Failure, LogLevel, Outbound, jsonrpc, watched_resources::WatchedResources};
 
 /// Maximum time to wait for a client's reply to a server request. A person may have to confirm it.
 const CLIENT_REPLY_TIMEOUT: Duration = Duration::from_mins(10);

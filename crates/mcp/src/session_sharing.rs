@@ -1,13 +1,35 @@
-//! The sessions that the service shares with other servers, and their end.
+//! Sessions of the service: their begin, their listeners, their copies for other servers and their end.
 
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
-use super::{Scope, Service, SessionId, shared_sessions::SharedSessions};
+use super::{Outbound, Scope, Service, SessionId, shared_sessions::SharedSessions};
 use vademecum_core::auth::{Principal, UserId};
 
 impl Service {
+    /// Opens the session of a persistent connection. The caller ends it when the connection closes.
+    pub fn connect_session(&self, principal: &Principal) -> SessionId {
+        self.sessions.open_connection_session(principal)
+    }
+
+    /// Returns `true` if the session exists and belongs to this principal.
+    pub fn has_session(&self, id: &SessionId, principal: &Principal) -> bool {
+        self.sessions.find_session(id, principal).is_some()
+    }
+
+    /// Adds a stream for the server-initiated messages of a session. Returns `false` if there is no
+    /// such session.
+    pub fn add_listener(&self, id: &SessionId, principal: &Principal, link: Outbound) -> bool {
+        match self.sessions.find_session(id, principal) {
+            Some(record) => {
+                record.channel.add_listener(link);
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Fetches a session that another server opened, or finds out that it has ended. Without shared
     /// sessions it does nothing.
     pub async fn refresh_session(&self, id: Option<&SessionId>, principal: &Principal) {

@@ -2,20 +2,18 @@
 //! clients. Checking a resource for changes counts as a call of the user.
 
 use std::{
-    collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use futures_util::future::join_all;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::watch;
 
 use super::{
-    ConnectionPermit, Failure, RequestContext, ServerHandler, Service, admission::CheckPermit,
-    jsonrpc, session_channel::SessionChannel,
+    Failure, RequestContext, ServerHandler, Service, admission::CheckPermit, jsonrpc,
+    session_channel::SessionChannel, watched_resources::WatchedResources,
 };
 
 /// Maximum length of a watched URI, in bytes. It is stored as long as it is watched.
@@ -23,36 +21,13 @@ const MAX_URI_BYTES: usize = 2_048;
 /// Maximum time for clients to take an announcement.
 const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Watched resources of one session or stream, by URI.
-#[derive(Debug, Default)]
-pub(crate) struct WatchedResources(Mutex<HashMap<String, WatchedResource>>);
-
-#[derive(Debug)]
-struct WatchedResource {
-    /// Hash of the last known contents; `None` if the resource could not be read.
-    content_hash: Option<u64>,
-    _permit: ConnectionPermit,
-}
-
-/// Notifications that a client subscribes to.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct SubscriptionFilter {
-    /// Changes of the list of tools.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) tools_list_changed: bool,
-    /// URIs of resources to watch.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) resource_subscriptions: Vec<String>,
-}
-
-impl WatchedResources {
+impl Service {
     /// Watches a resource. It need not exist yet. Fails if the URI is too long, or if the session or
     /// the user watches too many resources.
     pub(crate) async fn watch_resource(
         &self,
+        watched: &WatchedResources,
         uri: &str,
-        service: &Service,
         call: &RequestContext,
     ) -> Result<(), Failure> {
         if uri.len() > MAX_URI_BYTES {
@@ -60,95 +35,28 @@ impl WatchedResources {
                 "uri: is longer than {MAX_URI_BYTES} bytes"
             )));
         }
-        let permit = self.reserve(uri, service, call)?;
+        let permit = watched.reserve(uri, call.principal.user(), &self.admission)?;
         call.items.record([uri]);
-        let content_hash = content_hash(uri, &*service.handler, call).await;
-        let mut resources = self.resources();
-        match (resources.get_mut(uri), permit) {
-            (Some(known), _) => known.content_hash = content_hash,
-            (None, Some(permit)) => {
-                check_room(&resources, service)?;
-                let resource = WatchedResource { content_hash, _permit: permit };
-                resources.insert(uri.to_owned(), resource);
-            }
-            // It was unsubscribed in the meantime.
-            (None, None) => {}
-        }
-        Ok(())
-    }
-
-    /// Reserves a place for a resource; `None` if it is watched already.
-    fn reserve(
-        &self,
-        uri: &str,
-        service: &Service,
-        call: &RequestContext,
-    ) -> Result<Option<ConnectionPermit>, Failure> {
-        let resources = self.resources();
-        if resources.contains_key(uri) {
-            return Ok(None);
-        }
-        check_room(&resources, service)?;
-        service.admission.acquire_subscription_permit(call.principal.user()).map(Some)
-    }
-
-    /// Stops watching a resource.
-    pub(crate) fn unwatch_resource(&self, uri: &str) {
-        self.resources().remove(uri);
+        let content_hash = content_hash(uri, &*self.handler, call).await;
+        watched.watch(uri, content_hash, permit, &self.admission)
     }
 
     /// Returns the URIs of resources whose contents changed since the last call.
     pub(crate) async fn take_changed(
         &self,
-        offer: &dyn ServerHandler,
+        watched: &WatchedResources,
         call: &RequestContext,
     ) -> Vec<String> {
-        let uris: Vec<String> = self.resources().keys().cloned().collect();
         let mut changed = Vec::new();
-        for uri in uris {
-            let now = content_hash(&uri, offer, call).await;
-            if let Some(resource) = self.resources().get_mut(&uri)
-                && resource.content_hash != now
-            {
-                resource.content_hash = now;
+        for uri in watched.uris() {
+            let content_hash = content_hash(&uri, &*self.handler, call).await;
+            if watched.update(&uri, content_hash) {
                 changed.push(uri);
             }
         }
         changed
     }
 
-    /// Locks the resources, ignoring poisoning: no code path leaves them half-changed.
-    fn resources(&self) -> MutexGuard<'_, HashMap<String, WatchedResource>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Fails if no further resource may be watched.
-fn check_room(
-    resources: &HashMap<String, WatchedResource>,
-    service: &Service,
-) -> Result<(), Failure> {
-    let most = service.admission.max_subscriptions_per_session();
-    if resources.len() < most {
-        return Ok(());
-    }
-    Err(Failure::too_many_subscriptions("session", most))
-}
-
-/// Returns a hash of the contents of a resource; `None` if it cannot be read.
-async fn content_hash(uri: &str, offer: &dyn ServerHandler, call: &RequestContext) -> Option<u64> {
-    let contents = offer.read_resource(uri, call).await.ok()?;
-    let mut hasher = DefaultHasher::new();
-    contents.body.hash(&mut hasher);
-    Some(hasher.finish())
-}
-
-/// Returns the parameters of `notifications/resources/updated`.
-pub(crate) fn updated_params(uri: &str) -> serde_json::Value {
-    json!({ "uri": uri })
-}
-
-impl Service {
     /// Notifies all clients that the list of tools has changed: sessions, and streams that
     /// subscribed to it.
     pub async fn announce_tool_change(&self) {
@@ -173,7 +81,7 @@ impl Service {
         actix::spawn(async move {
             while let Some(permit) = service.next_change(&mut changes, &call).await {
                 let Some(live) = live.upgrade() else { return };
-                let changed = live.watched_resources.take_changed(&*service.handler, &call).await;
+                let changed = service.take_changed(&live.watched_resources, &call).await;
                 drop(permit);
                 for uri in changed {
                     let params = updated_params(&uri);
@@ -196,4 +104,21 @@ impl Service {
         changes.borrow_and_update();
         Some(permit)
     }
+}
+
+/// Returns a hash of the contents of a resource; `None` if it cannot be read.
+async fn content_hash(
+    uri: &str,
+    handler: &dyn ServerHandler,
+    call: &RequestContext,
+) -> Option<u64> {
+    let contents = handler.read_resource(uri, call).await.ok()?;
+    let mut hasher = DefaultHasher::new();
+    contents.body.hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+/// Returns the parameters of `notifications/resources/updated`.
+pub(crate) fn updated_params(uri: &str) -> serde_json::Value {
+    json!({ "uri": uri })
 }

@@ -1,0 +1,32 @@
+//! Identifiers of sessions.
+
+use std::{fmt, sync::Arc};
+
+use uuid::Uuid;
+
+/// Session id with 122 random bits. It identifies a session but grants no access.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SessionId(Arc<str>);
+
+impl SessionId {
+    /// Generates a random id.
+    pub(crate) fn generate() -> Self {
+        Self(Uuid::new_v4().simple().to_string().into())
+    }
+
+    /// Wraps a session id that a client sent. It need not exist.
+    pub fn from_client(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// Returns the id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
