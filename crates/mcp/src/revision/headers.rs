@@ -118,7 +118,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::error::FailureKind;
+    use crate::FailureKind;
 
     fn raw_json(value: &Value) -> Box<RawValue> {
         RawValue::from_string(value.to_string()).unwrap()

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::ProtocolVersion;
-use crate::{jsonrpc, server_info};
+use crate::{message::jsonrpc, methods::server_info};
 
 /// `_meta` field with the name and version of the server.
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";

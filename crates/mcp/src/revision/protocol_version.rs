@@ -1,6 +1,6 @@
 //! Supported protocol versions and the features of each.
 
-use crate::{ReplyStatus, error::FailureKind};
+use crate::{FailureKind, ReplyStatus};
 
 /// Version (dated revision) of the Model Context Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{MessageHeaders, ProtocolVersion};
-use crate::{ClientCapabilities, Failure, LogLevel, error::FailureKind};
+use crate::{ClientCapabilities, Failure, FailureKind, LogLevel};
 
 /// Fields of a request's `_meta`.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -1,0 +1,7 @@
+//! Limits of calls, connections and rates.
+
+pub(crate) mod admission;
+mod rate_limits;
+
+pub use admission::{AdmissionLimits, ConnectionPermit, MessageCost};
+pub use rate_limits::RateLimits;

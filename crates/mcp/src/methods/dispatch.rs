@@ -1,0 +1,456 @@
+//! Implementation of each MCP method.
+
+use futures_util::future::{join, select};
+use serde::Deserialize;
+use serde_json::{Map, Value, json, value::RawValue};
+
+use crate::{
+    CallToolResult, Client, ClientCapabilities, Completion, CompletionRequest, Failure,
+    FailureKind, Input, InputRequired, MAX_COMPLETIONS, NameStyle, Peer, ProtocolVersion,
+    RequestContext, RequestDefaults, Service, SessionId, ToolField, ToolListing, Toolset,
+    message::{jsonrpc, pagination::list_page},
+    methods::{
+        key_scope::out_of_scope,
+        method_params::{
+            CallToolParams, CompleteParams, GetPromptParams, InitializeParams, ListParams,
+            ListenParams, ResourceParams, RetryParams, SetLevelParams,
+        },
+        server_info,
+        subscription::updated_params,
+    },
+    request::{method_context::MethodContext, signed_state::StateBinding},
+    revision::{CacheHint, MethodResult, SERVER_INFO, check_parameter_headers},
+    session::{protocol_sessions::HandshakeResult, watched_resources::WatchedResources},
+};
+use vademecum_core::auth::Right;
+
+/// Maximum stored length of a client's name, in bytes.
+const MAX_CLIENT_NAME_BYTES: usize = 256;
+/// Lists that only a new version or configuration of the server changes.
+const STATIC_LIST_CACHE: CacheHint = CacheHint { ttl_ms: 300_000, is_public: false };
+/// Lists that the user's data changes.
+pub(crate) const USER_LIST_CACHE: CacheHint = CacheHint { ttl_ms: 5_000, is_public: false };
+/// Server information, the same for every user.
+const PUBLIC_CACHE: CacheHint = CacheHint { ttl_ms: 300_000, is_public: true };
+/// Results that may change at any time.
+const NO_CACHE: CacheHint = CacheHint { ttl_ms: 0, is_public: false };
+
+impl Service {
+    pub(crate) fn initialize(
+        &self,
+        peer: &Peer,
+        params: Option<&RawValue>,
+        opened: &mut Option<SessionId>,
+    ) -> Result<MethodResult, Failure> {
+        let params: InitializeParams = parse_params(params)?;
+        let wished = params.config.as_ref().map(parse_config).transpose()?.unwrap_or_default();
+        let revision = ProtocolVersion::negotiate(&params.protocol_version);
+        let mut name = params.client_info.map(|info| info.name).unwrap_or_default();
+        // The name is stored for the lifetime of the session.
+        name.truncate(name.floor_char_boundary(MAX_CLIENT_NAME_BYTES));
+        let known = peer.session.as_ref().filter(|id| self.has_session(id, &peer.principal));
+        let id = known.cloned().unwrap_or_else(|| {
+            let id = self.sessions.open_session(&peer.principal);
+            *opened = Some(id.clone());
+            id
+        });
+        let agreed = HandshakeResult {
+            client: Client { name: name.into() },
+            revision,
+            capabilities: ClientCapabilities::from_declaration(params.capabilities.as_ref()),
+            defaults: peer.defaults.or(wished),
+        };
+        let names = self.name_style(peer, &agreed.client);
+        let capabilities = server_info::capabilities(&*self.handler, agreed.capabilities);
+        self.sessions.record_handshake(&id, agreed);
+        let implementation = if revision.has_icons() {
+            server_info::implementation_with_icons()
+        } else {
+            server_info::implementation()
+        };
+        Ok(MethodResult::new(jsonrpc::to_json(&json!({
+            "protocolVersion": revision.date(),
+            "capabilities": capabilities,
+            "serverInfo": implementation,
+            "instructions": self.handler.tools().format_tool_names(server_info::INSTRUCTIONS, names),
+        }))))
+    }
+
+    pub(crate) async fn dispatch_method(
+        &self,
+        context: MethodContext<'_>,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<MethodResult, Failure> {
+        if !context.revision.has_method(method) {
+            return Err(Failure::method_not_found(method));
+        }
+        let context = &context;
+        if let Some(outcome) = out_of_scope(context, method) {
+            return outcome;
+        }
+        match method {
+            "ping" => Ok(MethodResult::empty()),
+            "server/discover" => Ok(self.discover(context)),
+            "tools/list" => {
+                let ListParams { cursor } = parse_params(params)?;
+                let listing = self.tool_listing(context);
+                // Tools that the principal's key may not call are not listed.
+                let principal = &context.principal;
+                let write = listing.include_write && principal.has_right(Right::Write);
+                let admin = listing.include_admin && principal.has_right(Right::Admin);
+                let mut tools = self.handler.tools().list_tools(&ToolListing {
+                    include_write: write,
+                    include_admin: admin,
+                    ..listing
+                });
+                for tool in &mut tools {
+                    self.handler.adapt_tool(tool, principal);
+                }
+                Ok(MethodResult::new(list_page("tools", &tools, cursor.as_deref())?)
+                    .with_cache_hint(STATIC_LIST_CACHE))
+            }
+            "tools/call" => self.call_tool(context, params).await,
+            "resources/list" => self.list_resources(context, params).await,
+            "skills/list" | "skills/get" | "resources/directory/read"
+                if self.handler.offers_skills() =>
+            {
+                self.call_skill_method(context, method, params).await
+            }
+            "vademecum/recall" => self.recall(context, params).await,
+            "resources/templates/list" => {
+                let ListParams { cursor } = parse_params(params)?;
+                let list = list_page(
+                    "resourceTemplates",
+                    &self.handler.resource_templates(),
+                    cursor.as_deref(),
+                )?;
+                Ok(MethodResult::new(list).with_cache_hint(STATIC_LIST_CACHE))
+            }
+            "resources/read" => self.read_resource(context, params).await,
+            "resources/subscribe" => self.subscribe_resource(context, params).await,
+            "resources/unsubscribe" => {
+                let ResourceParams { uri } = parse_params(params)?;
+                context.request_metrics.items().record([&uri]);
+                if let Some(live) = &context.session_channel {
+                    live.watched_resources.unwatch(&uri);
+                }
+                Ok(MethodResult::empty())
+            }
+            "subscriptions/listen" => self.stream_subscriptions(context, params).await,
+            "prompts/list" => {
+                let ListParams { cursor } = parse_params(params)?;
+                let prompts =
+                    self.handler.list_prompts(&context.request_context(Input::default())).await?;
+                Ok(MethodResult::new(list_page("prompts", &prompts, cursor.as_deref())?)
+                    .with_cache_hint(USER_LIST_CACHE))
+            }
+            "prompts/get" => self.get_prompt(context, params).await,
+            "completion/complete" => self.complete(context, params).await,
+            "logging/setLevel" => {
+                let SetLevelParams { level } = parse_params(params)?;
+                if let Some(live) = &context.session_channel {
+                    live.set_log_level(level);
+                }
+                Ok(MethodResult::empty())
+            }
+            unknown => Err(Failure::method_not_found(unknown)),
+        }
+    }
+
+    async fn call_tool(
+        &self,
+        context: &MethodContext<'_>,
+        params: Option<&RawValue>,
+    ) -> Result<MethodResult, Failure> {
+        let CallToolParams { name, arguments } = parse_params(params)?;
+        let catalog = self.handler.tools();
+        let tool = catalog.find_tool(&name, &self.tool_listing(context))?;
+        context.request_metrics.record_tool(tool.name);
+        let principal = &context.principal;
+        if !principal.has_right(tool.right) {
+            return Err(Failure::forbidden(tool.right));
+        }
+        if let Some(wait) = self.rates.count_tool_call(principal.user(), tool.name) {
+            return Err(Failure::too_many(wait));
+        }
+        if let (false, Some(mirror)) = (context.revision.has_sessions(), &context.peer.headers) {
+            check_parameter_headers(mirror, &tool.schemas.input, arguments)?;
+        }
+        let call = self.request_context(context, params, "tools/call", tool.name)?;
+        let answer =
+            self.handler.call_tool(tool.name, arguments.unwrap_or(RawValue::NULL), &call).await;
+        if answer.as_ref().is_ok_and(|answer| answer.is_error) {
+            context.request_metrics.record_tool_error();
+        }
+        self.result_or_input_request(
+            context,
+            "tools/call",
+            tool.name,
+            answer.map(|answer| serialize_tool_result(&answer)),
+        )
+    }
+
+    async fn read_resource(
+        &self,
+        context: &MethodContext<'_>,
+        params: Option<&RawValue>,
+    ) -> Result<MethodResult, Failure> {
+        let ResourceParams { uri } = parse_params(params)?;
+        let call = self.request_context(context, params, "resources/read", &uri)?;
+        call.items.record([&uri]);
+        let contents =
+            self.handler.read_resource(&uri, &call).await.map_err(|failure| match failure.kind {
+                FailureKind::ResourceNotFound => {
+                    Failure { data: Some(json!({ "uri": uri })), ..failure }
+                }
+                _ => failure,
+            });
+        let outcome = contents.map(|contents| {
+            let mut meta = server_info::untrusted_contents();
+            if let Some(read_on) = &contents.read_on {
+                meta.insert("vademecum/read_on".to_owned(), read_on.as_str().into());
+            }
+            let contents = contents.into_parts();
+            MethodResult::new(jsonrpc::to_json(&json!({ "contents": contents })))
+                .with_cache_hint(NO_CACHE)
+                .with_meta(Some(meta))
+        });
+        self.result_or_input_request(context, "resources/read", &uri, outcome)
+    }
+
+    async fn get_prompt(
+        &self,
+        context: &MethodContext<'_>,
+        params: Option<&RawValue>,
+    ) -> Result<MethodResult, Failure> {
+        let GetPromptParams { name, arguments } = parse_params(params)?;
+        let call = self.request_context(context, params, "prompts/get", &name)?;
+        let messages = self.handler.get_prompt(&name, &arguments.unwrap_or_default(), &call).await;
+        let outcome = messages.map(|messages| {
+            MethodResult::new(jsonrpc::to_json(&messages))
+                .with_meta(Some(server_info::untrusted_contents()))
+        });
+        self.result_or_input_request(context, "prompts/get", &name, outcome)
+    }
+
+    async fn complete(
+        &self,
+        context: &MethodContext<'_>,
+        params: Option<&RawValue>,
+    ) -> Result<MethodResult, Failure> {
+        let CompleteParams { reference, argument, context: others } = parse_params(params)?;
+        let others = others.and_then(|others| others.arguments).unwrap_or_default();
+        let unfinished = CompletionRequest { reference, argument, known_arguments: others };
+        let call = context.request_context(Input::default());
+        let Completion { mut values, total } =
+            self.handler.complete_argument(&unfinished, &call).await?;
+        let more = values.len() > MAX_COMPLETIONS || total > Some(values.len());
+        let total = total.unwrap_or(values.len());
+        values.truncate(MAX_COMPLETIONS);
+        let completion = json!({ "values": values, "total": total, "hasMore": more });
+        Ok(MethodResult::new(jsonrpc::to_json(&json!({ "completion": completion }))))
+    }
+
+    async fn subscribe_resource(
+        &self,
+        context: &MethodContext<'_>,
+        params: Option<&RawValue>,
+    ) -> Result<MethodResult, Failure> {
+        let ResourceParams { uri } = parse_params(params)?;
+        let Some(live) = &context.session_channel else {
+            return Err(Failure::invalid_request(
+                "subscriptions belong to a session: open one with `initialize`",
+            ));
+        };
+        let call = context.request_context(Input::default());
+        // Watch for changes first, so that none is missed between reading the resource and watching
+        // it.
+        self.spawn_watcher(live, call.detached());
+        self.watch_resource(&live.watched_resources, &uri, &call).await?;
+        Ok(MethodResult::empty())
+    }
+
+    /// Sends change notifications until the client cancels the request or the server shuts down.
+    async fn stream_subscriptions(
+        &self,
+        context: &MethodContext<'_>,
+        params: Option<&RawValue>,
+    ) -> Result<MethodResult, Failure> {
+        let ListenParams { notifications: mut wishes } = parse_params(params)?;
+        wishes.tools_list_changed &= self.handler.can_change_tools();
+        let mut tool_changes = self.tool_changes.subscribe();
+        let mut changes = self.handler.subscribe_changes(&context.principal);
+        let call = context.request_context(Input::default());
+        let watched = WatchedResources::default();
+        let permit = self.admission.acquire_call_permit(call.principal.user(), None).await?;
+        for uri in &wishes.resource_subscriptions {
+            self.watch_resource(&watched, uri, &call).await?;
+        }
+        drop(permit);
+        let stream: Value = serde_json::from_str(context.id.get()).unwrap_or_default();
+        let about = json!({ "io.modelcontextprotocol/subscriptionId": stream });
+        let agreed = json!({ "notifications": wishes, "_meta": about });
+        let agreed = jsonrpc::notification("notifications/subscriptions/acknowledged", &agreed);
+        if !context.outbound.send(agreed).await {
+            return Err(Failure::invalid_request(
+                "this method needs a stream: accept text/event-stream as well",
+            ));
+        }
+        let notify = |method: &str, mut params: Value| {
+            if let Value::Object(fields) = &mut params {
+                fields.insert("_meta".to_owned(), about.clone());
+            }
+            context.outbound.send(jsonrpc::notification(method, &params))
+        };
+        let resource_updates = async {
+            while let Some(turn) = self.next_change(&mut changes, &call).await {
+                let changed = self.take_changed(&watched, &call).await;
+                drop(turn);
+                for uri in changed {
+                    notify("notifications/resources/updated", updated_params(&uri)).await;
+                }
+            }
+        };
+        let tool_updates = async {
+            while wishes.tools_list_changed && tool_changes.changed().await.is_ok() {
+                notify("notifications/tools/list_changed", json!({})).await;
+            }
+        };
+        let updates = Box::pin(join(resource_updates, tool_updates));
+        select(updates, Box::pin(self.wait_for_shutdown())).await;
+        Ok(MethodResult::empty().with_meta(about.as_object().cloned()))
+    }
+
+    /// Builds the request context, with the client's input if the request is a retry.
+    fn request_context(
+        &self,
+        context: &MethodContext<'_>,
+        params: Option<&RawValue>,
+        method: &str,
+        name: &str,
+    ) -> Result<RequestContext, Failure> {
+        if context.revision.has_sessions() {
+            return Ok(context.request_context(Input::default()));
+        }
+        let RetryParams { responses, state } = parse_params(params)?;
+        let purpose = StateBinding { principal: &context.principal, method, name };
+        let state = state.map(|sealed| self.state_signer.verify(&sealed, purpose)).transpose()?;
+        Ok(context.request_context(Input { responses: responses.unwrap_or_default(), state }))
+    }
+
+    /// Returns the method's result, or converts `InputRequired` into a result that carries the
+    /// requests to the client.
+    fn result_or_input_request(
+        &self,
+        context: &MethodContext<'_>,
+        method: &str,
+        name: &str,
+        answer: Result<MethodResult, Failure>,
+    ) -> Result<MethodResult, Failure> {
+        let failure = match answer {
+            Err(failure) if !context.revision.has_sessions() => failure,
+            other => return other,
+        };
+        let FailureKind::InputRequired(input) = failure.kind else { return Err(failure) };
+        let InputRequired { requests, state } = *input;
+        let purpose = StateBinding { principal: &context.principal, method, name };
+        let mut asked = Map::from_iter([("inputRequests".to_owned(), requests.into())]);
+        if let Some(state) = state {
+            asked.insert("requestState".to_owned(), self.state_signer.sign(state, purpose).into());
+        }
+        Ok(MethodResult::new(jsonrpc::to_json(&asked)).wants_input())
+    }
+
+    fn discover(&self, context: &MethodContext<'_>) -> MethodResult {
+        let names = self.name_style(context.peer, &context.client);
+        let client = context.capabilities;
+        let info = (SERVER_INFO.to_owned(), server_info::implementation_with_icons());
+        MethodResult::new(jsonrpc::to_json(&json!({
+            "supportedVersions": ProtocolVersion::dates(),
+            "capabilities": server_info::capabilities(&*self.handler, client),
+            "instructions": self.handler.tools().format_tool_names(server_info::INSTRUCTIONS, names),
+        })))
+        .with_cache_hint(if client.apps { STATIC_LIST_CACHE } else { PUBLIC_CACHE })
+        .with_meta(Some(Map::from_iter([info])))
+    }
+
+    /// Returns the style of tool names: from the URL, else from the settings, else by client.
+    fn name_style(&self, peer: &Peer, client: &Client) -> NameStyle {
+        peer.name_style.or(self.options.name_style).unwrap_or_else(|| client.name_style())
+    }
+
+    fn tool_listing(&self, context: &MethodContext<'_>) -> ToolListing {
+        let (client, options) = (&context.client, &self.options);
+        let shown = |toolset: &Toolset| {
+            let auto = || match toolset {
+                Toolset::DeepResearch => client.wants_deep_research(),
+                toolset => self.handler.has_toolset(*toolset, &context.principal),
+            };
+            options.toolsets.get(toolset).copied().unwrap_or_else(auto)
+        };
+        ToolListing {
+            name_style: self.name_style(context.peer, client),
+            toolsets: Toolset::ALL.into_iter().filter(shown).collect(),
+            include_write: options.list_write_tools,
+            include_admin: true,
+            access: Some(context.principal.clone()),
+            fields: ToolField::read_by(context, options.has_oauth),
+        }
+    }
+}
+
+/// Deserializes parameters. The error message names the path of the invalid value.
+pub(crate) fn parse_params<'a, T: Deserialize<'a>>(
+    params: Option<&'a RawValue>,
+) -> Result<T, Failure> {
+    let text = params.map_or("{}", RawValue::get);
+    if !text.starts_with('{') {
+        return Err(Failure::invalid_params("params: expected an object"));
+    }
+    let mut reader = serde_json::Deserializer::from_str(text);
+    serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let place = error.path().to_string();
+        let reason = error.into_inner();
+        Failure::invalid_params(match place.as_str() {
+            "." => format!("params: {reason}"),
+            place => format!("params.{place}: {reason}"),
+        })
+    })
+}
+
+/// Reads the `config` of the handshake: an object, or base64 text as in the URL.
+fn parse_config(value: &Value) -> Result<RequestDefaults, Failure> {
+    let read = match value {
+        Value::String(text) => RequestDefaults::from_base64(text),
+        object => RequestDefaults::from_json(object.to_string().as_bytes()),
+    };
+    read.map_err(|error| Failure::invalid_params(format!("params.config: {error}")))
+}
+
+/// Serializes a tool result. Structured content is already JSON and is inserted unchanged.
+fn serialize_tool_result(answer: &CallToolResult) -> MethodResult {
+    let mut result = if answer.blocks.is_empty() {
+        let text = answer.text.as_ref().or(answer.structured.as_ref());
+        let text = jsonrpc::to_json(&text.map_or("", String::as_str));
+        format!(r#"{{"content":[{{"type":"text","text":{text}}}]"#)
+    } else {
+        format!(r#"{{"content":{}"#, jsonrpc::to_json(&answer.blocks))
+    };
+    if let Some(structured) = &answer.structured {
+        result.push_str(r#","structuredContent":"#);
+        result.push_str(structured);
+        let members = structured.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        if let Some(members) = members.filter(|it| answer.is_flattened && !it.is_empty()) {
+            result.push(',');
+            result.push_str(members);
+        }
+    }
+    result.push_str(if answer.is_error { r#","isError":true}"# } else { r#","isError":false}"# });
+    let mut meta = answer.meta.clone().unwrap_or_default();
+    // The contract of clients that read a flattened result has no `_meta`.
+    if !answer.is_error && !answer.is_flattened {
+        meta.extend(server_info::untrusted_contents());
+    }
+    MethodResult::new(result).with_meta(Some(meta))
+}

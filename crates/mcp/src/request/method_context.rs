@@ -1,0 +1,76 @@
+//! Context of one request while its method runs.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use vademecum_core::auth::Principal;
+use vademecum_kit::model::CancelFlag;
+
+use crate::{
+    Client, ClientCapabilities, Input, Outbound, Peer, ProtocolVersion, RequestContext,
+    RequestDefaults, Scope,
+    request::{request_context::ClientChannel, request_metrics::RequestMetrics},
+    revision::RequestMeta,
+    session::session_channel::SessionChannel,
+};
+
+/// Properties of a request other than its method and parameters.
+pub(crate) struct MethodContext<'a> {
+    pub(crate) peer: &'a Peer,
+    /// Principal of the peer, restricted by the rules for its client.
+    pub(crate) principal: Principal,
+    pub(crate) id: &'a RawValue,
+    pub(crate) revision: ProtocolVersion,
+    pub(crate) client: Client,
+    pub(crate) session_channel: Option<Arc<SessionChannel>>,
+    pub(crate) defaults: RequestDefaults,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) meta: RequestMeta,
+    pub(crate) outbound: &'a Outbound,
+    pub(crate) request_metrics: &'a RequestMetrics<'a>,
+    pub(crate) cancel: CancelOnDrop,
+}
+
+/// Cancels the work of a request when dropped.
+#[derive(Default)]
+pub(crate) struct CancelOnDrop(CancelFlag);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+impl MethodContext<'_> {
+    /// Builds the context that is passed to the handler.
+    pub(crate) fn request_context(&self, input: Input) -> RequestContext {
+        let in_session = self.revision.has_sessions();
+        let openai = self.meta.openai_session.clone().filter(|id| id.len() <= 256);
+        let scope = match (&self.peer.session, openai) {
+            (Some(id), _) if in_session => Some(Scope::Session(id.clone())),
+            (_, Some(id)) => Some(Scope::OpenAi(id)),
+            (_, None) => None,
+        };
+        let level = match &self.session_channel {
+            Some(live) if in_session => Some(live.level()),
+            _ => self.meta.level,
+        };
+        RequestContext {
+            principal: self.principal.clone(),
+            client: Arc::clone(&self.client.name),
+            scope,
+            defaults: self.defaults,
+            cancel: self.cancel.0.clone(),
+            input,
+            capabilities: self.capabilities,
+            items: self.request_metrics.items().clone(),
+            client_channel: ClientChannel {
+                outbound: self.outbound.clone(),
+                progress_token: self.meta.token.clone(),
+                min_log_level: level,
+                session_channel: self.session_channel.clone().filter(|_| in_session),
+                input_via_result: !in_session,
+            },
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Remote end of a connection.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+use crate::{MessageHeaders, NameStyle, PeerConnection, RequestDefaults, SessionId};
+use vademecum_core::auth::Principal;
+
+/// Remote end of a connection or of one HTTP request.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// Authenticated caller.
+    pub principal: Principal,
+    /// Session that the message belongs to, if any.
+    pub session: Option<SessionId>,
+    /// Defaults from the URL.
+    pub defaults: RequestDefaults,
+    /// Style of tool names from the URL.
+    pub name_style: Option<NameStyle>,
+    /// MCP headers of an HTTP request; `None` on other transports.
+    pub headers: Option<MessageHeaders>,
+    /// Limits concurrent calls on a persistent connection.
+    pub call_permits: Option<Arc<Semaphore>>,
+    /// Connection of the peer; `None` for calls of the program itself, which are not audited.
+    pub connection: Option<PeerConnection>,
+}

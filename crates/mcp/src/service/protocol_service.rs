@@ -1,0 +1,606 @@
+//! Protocol service: takes one message and returns at most one reply. Notifications and server
+//! requests go out separately, over an [`Outbound`].
+
+use std::{collections::HashMap, fmt, panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::{FutureExt as _, future::join_all};
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+use tracing::Instrument as _;
+
+use crate::{
+    AdmissionLimits, Client, ClientCapabilities, ConnectionPermit, Failure, MessageCost, NameStyle,
+    Outbound, Peer, ProtocolSessions, ProtocolVersion, RateLimits, Reply, ReplyStatus,
+    RequestObserver, Scope, ServerHandler, SessionRecords, Toolset,
+    limits::admission::{AdmissionControl, CallPermit},
+    message::jsonrpc::{self, Message, ParsedInput, Request},
+    request::{
+        method_context::{CancelOnDrop, MethodContext},
+        request_metrics::RequestMetrics,
+        signed_state::StateSigner,
+    },
+    revision::{MethodResult, RequestMeta, RequestMode, detect_request_mode},
+    session::{protocol_sessions::SessionRecord, shared_sessions::SharedSessions},
+};
+use vademecum_core::{
+    audit::AuditLog,
+    auth::{Principal, Right},
+};
+
+/// Maximum number of messages in a batch.
+const MAX_BATCH_MESSAGES: usize = 100;
+
+/// Operator settings of the protocol service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServiceOptions {
+    /// Style of listed tool names; `None` chooses it by client.
+    pub name_style: Option<NameStyle>,
+    /// Tool sets that are always listed or never; a set without an entry is listed if the handler
+    /// has it.
+    pub toolsets: HashMap<Toolset, bool>,
+    /// List tools that modify data.
+    pub list_write_tools: bool,
+    /// Users log in with the server's own authorization server.
+    pub has_oauth: bool,
+}
+
+/// MCP protocol service for one [`ServerHandler`]. Cloning is cheap.
+#[derive(Clone)]
+pub struct Service {
+    pub(crate) handler: Arc<dyn ServerHandler>,
+    pub(crate) sessions: Arc<ProtocolSessions>,
+    pub(crate) options: ServiceOptions,
+    pub(crate) state_signer: StateSigner,
+    pub(crate) rates: Arc<RateLimits>,
+    pub(crate) admission: Arc<AdmissionControl>,
+    pub(crate) observer: RequestObserver,
+    pub(crate) shared_sessions: Option<SharedSessions>,
+    shutdown: Arc<watch::Sender<bool>>,
+    pub(crate) ended_users: Arc<watch::Sender<u64>>,
+    pub(crate) tool_changes: Arc<watch::Sender<u64>>,
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Service").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Service {
+    /// Creates a service for a handler, with default limits and without rate limits.
+    pub fn new(
+        offer: Arc<dyn ServerHandler>,
+        sessions: Arc<ProtocolSessions>,
+        options: ServiceOptions,
+    ) -> Self {
+        let closing = Arc::new(watch::Sender::new(false));
+        let (rates, admission, observer) =
+            (Arc::default(), Arc::default(), RequestObserver::default());
+        Self {
+            handler: offer,
+            sessions,
+            options,
+            state_signer: StateSigner::new(),
+            rates,
+            admission,
+            observer,
+            shared_sessions: None,
+            shutdown: closing,
+            ended_users: Arc::new(watch::Sender::new(0)),
+            tool_changes: Arc::new(watch::Sender::new(0)),
+        }
+    }
+
+    /// Sets the admission limits.
+    #[must_use]
+    pub fn with_limits(self, capacity: AdmissionLimits) -> Self {
+        Self { admission: Arc::new(AdmissionControl::new(capacity)), ..self }
+    }
+
+    /// Sets the rate limits.
+    #[must_use]
+    pub fn with_rates(self, rates: RateLimits) -> Self {
+        Self { rates: Arc::new(rates), ..self }
+    }
+
+    /// Has other servers continue the sessions of this one, and this one theirs.
+    #[must_use]
+    pub fn with_session_records(self, records: Option<Arc<dyn SessionRecords>>) -> Self {
+        Self { shared_sessions: records.map(|records| SharedSessions { records }), ..self }
+    }
+
+    /// Returns the audit log.
+    pub fn audit_log(&self) -> &AuditLog {
+        &self.observer.audit
+    }
+
+    /// Sets the observer of requests.
+    #[must_use]
+    pub fn with_observer(mut self, observer: RequestObserver) -> Self {
+        self.observer = observer;
+        self
+    }
+
+    /// Removes expired sessions and unused rate limit and admission entries.
+    pub fn remove_expired(&self) {
+        for (owner, id) in self.sessions.remove_expired() {
+            self.handler.forget_scope(&owner, &Scope::Session(id));
+        }
+        self.rates.remove_recovered();
+        self.admission.remove_idle_users();
+    }
+
+    /// Acquires a permit for an open connection. When the user has reached the limit, returns the
+    /// error reply to send.
+    pub fn acquire_connection_permit(
+        &self,
+        principal: &Principal,
+    ) -> Result<ConnectionPermit, Reply> {
+        self.admission.acquire_connection_permit(principal.user()).map_err(|failure| {
+            let revision = ProtocolVersion::NEWEST_WITH_SESSIONS;
+            let message =
+                jsonrpc::error_response(None, revision.error_code(&failure.kind), &failure);
+            let status = revision.reply_status(&failure.kind);
+            Reply { message: Some(message), status, opened_session: None }
+        })
+    }
+
+    /// Returns the number of running calls.
+    pub fn running_calls(&self) -> usize {
+        self.admission.running()
+    }
+
+    /// Returns the number of queued calls.
+    pub fn queued_calls(&self) -> usize {
+        self.admission.waiting()
+    }
+
+    /// Returns the number of open `WebSocket`s, listening streams and subscriptions.
+    pub fn open_connections(&self) -> usize {
+        self.admission.held()
+    }
+
+    /// Returns the number of sessions.
+    pub fn open_sessions(&self) -> usize {
+        self.sessions.session_count()
+    }
+
+    /// Returns a receiver that changes whenever the sessions of a user were ended, so that open
+    /// connections check their credentials.
+    pub fn ended_users(&self) -> watch::Receiver<u64> {
+        self.ended_users.subscribe()
+    }
+
+    /// Announces shutdown: ends all streams.
+    pub fn begin_shutdown(&self) {
+        self.shutdown.send_replace(true);
+    }
+
+    /// Returns `true` once shutdown has been announced.
+    pub fn is_shutting_down(&self) -> bool {
+        *self.shutdown.borrow()
+    }
+
+    /// Waits until shutdown is announced.
+    pub async fn wait_for_shutdown(&self) {
+        let mut closing = self.shutdown.subscribe();
+        // This value owns the sender, so waiting cannot fail.
+        drop(closing.wait_for(|closing| *closing).await);
+    }
+
+    /// Returns the processing cost of a message. Notifications and responses must not queue behind
+    /// calls, because a call may be waiting for them.
+    pub fn message_cost(text: &str) -> MessageCost {
+        match jsonrpc::parse_input(text) {
+            Ok(ParsedInput::Single(Message::Request(request))) => {
+                MessageCost::of_method(&request.method)
+            }
+            Ok(ParsedInput::Single(Message::Notification { .. } | Message::Response { .. })) => {
+                MessageCost::NoReply
+            }
+            Ok(ParsedInput::Batch(_)) => MessageCost::Queued,
+            Err(_) => MessageCost::Immediate,
+        }
+    }
+
+    /// Processes a message or a batch and returns the reply.
+    pub async fn handle(&self, peer: &Peer, text: &str, link: &Outbound) -> Reply {
+        let input = match jsonrpc::parse_input(text) {
+            Err(unreadable) => return Reply::unreadable(&unreadable),
+            Ok(input) => input,
+        };
+        self.refresh_session(peer.session.as_ref(), &peer.principal).await;
+        let reply = match input {
+            ParsedInput::Single(message) => self.handle_message(peer, message, link).await,
+            ParsedInput::Batch(messages) => self.handle_batch(peer, &messages, link).await,
+        };
+        if let Some(id) = &reply.opened_session {
+            self.share_session(id.clone(), &peer.principal).await;
+        }
+        reply
+    }
+
+    async fn handle_batch(&self, peer: &Peer, messages: &[&RawValue], link: &Outbound) -> Reply {
+        let session =
+            peer.session.as_ref().map(|id| self.sessions.find_session(id, &peer.principal));
+        let revision = match session {
+            Some(None) => return Reply::no_session(None),
+            Some(Some(record)) => Some(record.revision),
+            None => peer
+                .headers
+                .as_ref()
+                .and_then(|replica| ProtocolVersion::from_date(replica.version.as_deref()?)),
+        };
+        let problem = if !revision.is_none_or(ProtocolVersion::supports_batches) {
+            "this revision does not support batches: send one message at a time".to_owned()
+        } else if messages.len() > MAX_BATCH_MESSAGES {
+            format!("a batch has at most {MAX_BATCH_MESSAGES} messages")
+        } else {
+            let answers = messages.iter().map(|message| async move {
+                match jsonrpc::parse_message(message.get()) {
+                    Err(unreadable) => Reply::unreadable(&unreadable).message,
+                    Ok(Message::Request(request)) if request.method == "initialize" => {
+                        let failure =
+                            Failure::invalid_request("a handshake cannot be part of a batch");
+                        let code = ProtocolVersion::NEWEST_WITH_SESSIONS.error_code(&failure.kind);
+                        Some(jsonrpc::error_response(Some(request.id), code, &failure))
+                    }
+                    Ok(message) => self.handle_message(peer, message, link).await.message,
+                }
+            });
+            let answers: Vec<String> = join_all(answers).await.into_iter().flatten().collect();
+            if answers.is_empty() {
+                return Reply::accepted();
+            }
+            let message = format!("[{}]", answers.join(","));
+            return Reply { message: Some(message), status: ReplyStatus::Ok, opened_session: None };
+        };
+        Reply {
+            message: Some(Self::rejection(&problem)),
+            status: ReplyStatus::BadRequest,
+            opened_session: None,
+        }
+    }
+
+    async fn handle_message(&self, peer: &Peer, message: Message<'_>, link: &Outbound) -> Reply {
+        match message {
+            Message::Request(request) => self.observe_request(peer, request, link).await,
+            Message::Notification { method, params } => {
+                let Ok(record) = self.session_record(peer) else { return Reply::no_session(None) };
+                if let (Some(record), "notifications/cancelled", Some(params)) =
+                    (record, &*method, params)
+                    && let Ok(cancelled) = serde_json::from_str::<CancelledParams<'_>>(params.get())
+                {
+                    record.channel.cancel_request(cancelled.request);
+                }
+                Reply::accepted()
+            }
+            Message::Response { id, outcome } => {
+                let Ok(record) = self.session_record(peer) else { return Reply::no_session(None) };
+                if let Some(record) = record {
+                    record.channel.complete_request(id, outcome);
+                }
+                Reply::accepted()
+            }
+        }
+    }
+
+    /// Returns the session record of the peer; `Err` if it names a session that does not exist.
+    fn session_record(&self, peer: &Peer) -> Result<Option<SessionRecord>, ()> {
+        let Some(id) = &peer.session else { return Ok(None) };
+        self.sessions.find_session(id, &peer.principal).map(Some).ok_or(())
+    }
+
+    /// Handles a request and records metrics, log line and span.
+    async fn observe_request(&self, peer: &Peer, request: Request<'_>, link: &Outbound) -> Reply {
+        let observed = RequestMetrics::begin(&self.observer, peer, &request);
+        let reply = self
+            .handle_request(peer, request, link, &observed)
+            .instrument(observed.span.clone())
+            .await;
+        observed.record_reply(&reply);
+        reply
+    }
+
+    async fn handle_request(
+        &self,
+        peer: &Peer,
+        request: Request<'_>,
+        link: &Outbound,
+        observed: &RequestMetrics<'_>,
+    ) -> Reply {
+        let Request { id, method, params } = request;
+        let fail = |(revision, failure): (ProtocolVersion, Failure)| {
+            let code = revision.error_code(&failure.kind);
+            observed.record_failure(code, &failure.kind);
+            Reply {
+                message: Some(jsonrpc::error_response(Some(id), code, &failure)),
+                status: revision.reply_status(&failure.kind),
+                opened_session: None,
+            }
+        };
+        let mut meta = match RequestMeta::from_params(params) {
+            Ok(meta) => meta,
+            Err(failure) => return fail((ProtocolVersion::NEWEST_WITH_SESSIONS, failure)),
+        };
+        let era = match detect_request_mode(&method, params, &mut meta, peer.headers.as_ref()) {
+            Ok(era) => era,
+            Err(refused) => return fail(refused),
+        };
+        if let Err(failure) = self.check_admission(&peer.principal, &method) {
+            return fail((ProtocolVersion::NEWEST_WITH_SESSIONS, failure));
+        }
+        if let (RequestMode::Session(_), "initialize") = (&era, &*method) {
+            let mut opened = None;
+            return match self.initialize(peer, params, &mut opened) {
+                Ok(outcome) => {
+                    let result = outcome.encode(ProtocolVersion::NEWEST_WITH_SESSIONS);
+                    let message = Some(jsonrpc::result_response(id, &result));
+                    Reply { message, status: ReplyStatus::Ok, opened_session: opened }
+                }
+                Err(failure) => fail((ProtocolVersion::NEWEST_WITH_SESSIONS, failure)),
+            };
+        }
+        let Some(context) = self.build_context(peer, id, era, meta, link, observed) else {
+            return Reply::no_session(Some(id));
+        };
+        observed.record_client(&context.client);
+        let revision = context.revision;
+        let live = context.session_channel.clone();
+        let work = self.run_admitted(context, &method, params);
+        let answer = match live {
+            Some(live) => live.run_cancellable(id, work).await,
+            None => Some(work.await),
+        };
+        match answer {
+            // The client cancelled the request and expects no response.
+            None => Reply::accepted(),
+            Some(Err(failure)) => fail((revision, failure)),
+            Some(Ok(outcome)) => {
+                let message = Some(jsonrpc::result_response(id, &outcome.encode(revision)));
+                Reply { message, status: ReplyStatus::Ok, opened_session: None }
+            }
+        }
+    }
+
+    /// Acquires the permits that the method needs and runs it within the call timeout.
+    async fn run_admitted(
+        &self,
+        context: MethodContext<'_>,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<MethodResult, Failure> {
+        let peer = context.peer;
+        let user = peer.principal.user();
+        let work = async {
+            let _turn: Option<CallPermit> = match MessageCost::of_method(method) {
+                MessageCost::Queued => Some(
+                    self.admission.acquire_call_permit(user, peer.call_permits.as_ref()).await?,
+                ),
+                MessageCost::Immediate | MessageCost::LongLived | MessageCost::NoReply => None,
+            };
+            // A panic fails only its own request.
+            let answer =
+                AssertUnwindSafe(self.dispatch_method(context, method, params)).catch_unwind();
+            answer.await.unwrap_or_else(|_| {
+                tracing::error!(method, "request handler panicked");
+                Err(Failure::panicked())
+            })
+        };
+        match MessageCost::of_method(method) {
+            MessageCost::LongLived => {
+                let _held = self.admission.acquire_connection_permit(user)?;
+                work.await
+            }
+            MessageCost::Queued | MessageCost::Immediate | MessageCost::NoReply => {
+                let longest = self.admission.call_timeout();
+                let done = tokio::time::timeout(longest, work).await;
+                done.unwrap_or_else(|_| Err(Failure::call_timeout(longest)))
+            }
+        }
+    }
+
+    /// Checks the request rate limit and the right to use the method. Rights and rates of tools are
+    /// checked once the tool is known.
+    fn check_admission(&self, principal: &Principal, method: &str) -> Result<(), Failure> {
+        if let Some(wait) = self.rates.count_request(principal.user()) {
+            return Err(Failure::too_many(wait));
+        }
+        let reads = ["resources/", "prompts/", "completion/", "subscriptions/"];
+        if reads.iter().any(|family| method.starts_with(family))
+            && !principal.has_right(Right::Read)
+        {
+            return Err(Failure::forbidden(Right::Read));
+        }
+        Ok(())
+    }
+
+    /// Builds the context of a request; `None` if its session does not exist.
+    fn build_context<'a>(
+        &self,
+        peer: &'a Peer,
+        id: &'a RawValue,
+        era: RequestMode,
+        meta: RequestMeta,
+        link: &'a Outbound,
+        observed: &'a RequestMetrics<'a>,
+    ) -> Option<MethodContext<'a>> {
+        let context = |revision, client: Client, capabilities, defaults, live| MethodContext {
+            peer,
+            principal: peer
+                .principal
+                .for_client(&client.name)
+                .unwrap_or_else(|| peer.principal.clone()),
+            id,
+            revision,
+            client,
+            session_channel: live,
+            defaults,
+            capabilities,
+            meta,
+            outbound: link,
+            request_metrics: observed,
+            cancel: CancelOnDrop::default(),
+        };
+        match (era, self.session_record(peer)) {
+            (RequestMode::Stateless { capabilities, client }, record) => {
+                let client = Client { name: client.name.into() };
+                // On a persistent connection, requests can be cancelled. A session named in an HTTP
+                // header has no meaning in this protocol revision.
+                let record = record.ok().flatten().filter(|_| peer.headers.is_none());
+                let live = record.map(|record| record.channel);
+                Some(context(
+                    ProtocolVersion::V2026_07_28,
+                    client,
+                    capabilities,
+                    peer.defaults,
+                    live,
+                ))
+            }
+            (RequestMode::Session(_), Err(())) => None,
+            (RequestMode::Session(revision), Ok(None)) => {
+                let capabilities = ClientCapabilities::default();
+                Some(context(revision, Client::default(), capabilities, peer.defaults, None))
+            }
+            (RequestMode::Session(_), Ok(Some(record))) => {
+                let SessionRecord {
+                    client, revision, capabilities, defaults, channel: live, ..
+                } = record;
+                let defaults = peer.defaults.or(defaults);
+                Some(context(revision, client, capabilities, defaults, Some(live)))
+            }
+        }
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct CancelledParams<'a> {
+    #[serde(borrow, rename = "requestId")]
+    request: &'a RawValue,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{num::NonZeroUsize, time::Duration};
+
+    use futures_util::future::LocalBoxFuture;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{
+        CallToolResult, Completion, CompletionRequest, GetPromptResult, Prompt, PromptArguments,
+        RequestContext, RequestDefaults, Resource, ResourceContents, ResourceTemplate, ToolCatalog,
+    };
+    use vademecum_core::auth::local_principal;
+
+    /// A handler that panics in `read_resource` and never completes `list_prompts`.
+    struct BrokenHandler;
+
+    impl ServerHandler for BrokenHandler {
+        fn tools(&self) -> Arc<ToolCatalog> {
+            Arc::new(ToolCatalog::new(Vec::new()))
+        }
+
+        fn call_tool<'a>(
+            &'a self,
+            tool: &'a str,
+            _: &'a RawValue,
+            _: &'a RequestContext,
+        ) -> LocalBoxFuture<'a, Result<CallToolResult, Failure>> {
+            std::future::ready(Err(Failure::method_not_found(tool))).boxed_local()
+        }
+
+        fn list_resources(&self, _: &RequestContext) -> Vec<Resource> {
+            Vec::new()
+        }
+
+        fn resource_templates(&self) -> Vec<ResourceTemplate> {
+            Vec::new()
+        }
+
+        fn read_resource<'a>(
+            &'a self,
+            uri: &'a str,
+            _: &'a RequestContext,
+        ) -> LocalBoxFuture<'a, Result<ResourceContents, Failure>> {
+            async move { panic!("on purpose: {uri}") }.boxed_local()
+        }
+
+        fn list_prompts<'a>(
+            &'a self,
+            _: &'a RequestContext,
+        ) -> LocalBoxFuture<'a, Result<Vec<Prompt>, Failure>> {
+            std::future::pending().boxed_local()
+        }
+
+        fn get_prompt<'a>(
+            &'a self,
+            name: &'a str,
+            _: &'a PromptArguments,
+            _: &'a RequestContext,
+        ) -> LocalBoxFuture<'a, Result<GetPromptResult, Failure>> {
+            std::future::ready(Err(Failure::method_not_found(name))).boxed_local()
+        }
+
+        fn complete_argument<'a>(
+            &'a self,
+            _: &'a CompletionRequest,
+            _: &'a RequestContext,
+        ) -> LocalBoxFuture<'a, Result<Completion, Failure>> {
+            std::future::ready(Ok(Completion::default())).boxed_local()
+        }
+
+        fn subscribe_changes(&self, _: &Principal) -> watch::Receiver<u64> {
+            watch::Sender::new(0).subscribe()
+        }
+
+        fn forget_scope(&self, _: &Principal, _: &Scope) {}
+    }
+
+    async fn send_request(service: &Service, method: &str, params: &Value) -> Value {
+        let peer = Peer {
+            principal: local_principal("ada".parse().unwrap()),
+            session: None,
+            defaults: RequestDefaults::default(),
+            name_style: None,
+            headers: None,
+            call_permits: None,
+            connection: None,
+        };
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let reply = service.handle(&peer, &message.to_string(), &Outbound::default()).await;
+        serde_json::from_str(&reply.message.unwrap()).unwrap()
+    }
+
+    fn broken_service(capacity: AdmissionLimits) -> Service {
+        let sessions = ProtocolSessions::new(Duration::from_mins(1), NonZeroUsize::MIN);
+        Service::new(Arc::new(BrokenHandler), Arc::new(sessions), ServiceOptions::default())
+            .with_limits(capacity)
+    }
+
+    #[actix::test]
+    async fn panicking_request_is_answered_and_releases_permit() {
+        let service = broken_service(AdmissionLimits {
+            max_running_per_user: 1,
+            ..AdmissionLimits::default()
+        });
+        for _ in 0..2 {
+            let answer =
+                send_request(&service, "resources/read", &json!({ "uri": "notes://1" })).await;
+            assert_eq!(answer["error"]["code"], -32_603, "{answer}");
+            assert!(!answer.to_string().contains("on purpose"), "{answer}");
+        }
+        assert_eq!(send_request(&service, "ping", &json!({})).await["result"], json!({}));
+        assert_eq!(service.running_calls(), 0);
+    }
+
+    #[actix::test]
+    async fn timed_out_request_is_answered_and_releases_permit() {
+        let longest = Duration::from_millis(5);
+        let service =
+            broken_service(AdmissionLimits { call_timeout: longest, ..AdmissionLimits::default() });
+        let answer = send_request(&service, "prompts/list", &json!({})).await;
+        assert!(answer["error"]["message"].as_str().unwrap().contains("0.005 s"), "{answer}");
+        assert_eq!(service.running_calls(), 0);
+    }
+}

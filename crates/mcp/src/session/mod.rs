@@ -1,0 +1,13 @@
+//! Sessions and their channels to the client.
+
+pub(crate) mod protocol_sessions;
+mod scope;
+pub(crate) mod session_channel;
+mod session_id;
+pub(crate) mod shared_sessions;
+pub(crate) mod watched_resources;
+
+pub use protocol_sessions::ProtocolSessions;
+pub use scope::Scope;
+pub use session_id::SessionId;
+pub use shared_sessions::{SessionRecords, Unreachable};
