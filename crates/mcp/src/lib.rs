@@ -3,6 +3,9 @@
 //! Messages enter through [`Service::handle`] and leave as a [`Reply`]. The product sits behind
 //! [`ServerHandler`], which knows neither transport nor protocol revision. Start with `service`,
 //! then `methods`; differences between protocol revisions are confined to `revision`.
+//!
+//! The folders import downwards in this order: `methods`, `service`, `handler`, `request`, `tools`,
+//! `session`, `limits`, `revision`, `client`, `message`; a method is a part of [`Service`].
 
 mod client;
 mod handler;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use crate::{
     CallToolResult, Client, ClientCapabilities, Completion, CompletionRequest, Failure,
     FailureKind, Input, InputRequired, MAX_COMPLETIONS, NameStyle, Peer, ProtocolVersion,
-    RequestContext, RequestDefaults, Service, SessionId, ToolField, ToolListing, Toolset,
+    RequestContext, RequestDefaults, Service, SessionId, ToolListing, Toolset,
     message::{jsonrpc, pagination::list_page},
     methods::{
         key_scope::out_of_scope,
@@ -19,7 +19,7 @@ use crate::{
         subscription::updated_params,
     },
     request::{method_context::MethodContext, signed_state::StateBinding},
-    revision::{CacheHint, MethodResult, SERVER_INFO, check_parameter_headers},
+    revision::{CacheHint, MethodResult, SERVER_INFO, check_parameter_headers, implementation},
     session::{protocol_sessions::HandshakeResult, watched_resources::WatchedResources},
 };
 use vademecum_core::auth::Right;
@@ -66,7 +66,7 @@ impl Service {
         let implementation = if revision.has_icons() {
             server_info::implementation_with_icons()
         } else {
-            server_info::implementation()
+            implementation()
         };
         Ok(MethodResult::new(jsonrpc::to_json(&json!({
             "protocolVersion": revision.date(),
@@ -395,7 +395,7 @@ impl Service {
             include_write: options.list_write_tools,
             include_admin: true,
             access: Some(context.principal.clone()),
-            fields: ToolField::read_by(context, options.has_oauth),
+            fields: context.tool_fields(options.has_oauth),
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{ClientCapabilities, ServerHandler, client::app, tools::icon};
+use crate::{
+    ClientCapabilities, ServerHandler, client::app, revision::implementation, tools::icon,
+};
 
 /// Server instructions for the model. Clients may truncate them after 512 characters, so the most
 /// important part comes first.
@@ -20,11 +22,6 @@ pub(crate) fn implementation_with_icons() -> Value {
     let mut implementation = implementation();
     implementation["icons"] = icon::server_icons();
     implementation
-}
-
-/// Returns the `serverInfo` object.
-pub(crate) fn implementation() -> Value {
-    json!({ "name": "vademecum", "title": "Vademecum", "version": env!("CARGO_PKG_VERSION") })
 }
 
 /// Returns the `_meta` field that marks the contents of a result as untrusted data.

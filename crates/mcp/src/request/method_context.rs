@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use vademecum_core::auth::Principal;
+use vademecum_core::auth::{Principal, Right};
 use vademecum_kit::model::CancelFlag;
 
 use crate::{
     Client, ClientCapabilities, Input, Outbound, Peer, ProtocolVersion, RequestContext,
-    RequestDefaults, Scope,
+    RequestDefaults, Scope, ToolField,
     request::{request_context::ClientChannel, request_metrics::RequestMetrics},
     revision::RequestMeta,
     session::session_channel::SessionChannel,
@@ -72,5 +72,24 @@ impl MethodContext<'_> {
                 input_via_result: !in_session,
             },
         }
+    }
+
+    /// Returns the optional fields of listed tools that the client reads.
+    pub(crate) fn tool_fields(&self, has_oauth: bool) -> Vec<ToolField> {
+        let Self { client, revision, principal, .. } = self;
+        // An app is a resource: it is of no use to a caller who may not read resources.
+        let apps = self.capabilities.apps
+            && principal.has_right(Right::Read)
+            && principal.access().permits_methods("resources");
+        [
+            (ToolField::App, apps),
+            // Such a client has a graphical interface; the icons are too large for all others.
+            (ToolField::Icons, apps && revision.has_icons()),
+            (ToolField::ResultSize, client.reads_result_size()),
+            (ToolField::SecuritySchemes, has_oauth && client.reads_security_schemes()),
+        ]
+        .into_iter()
+        .filter_map(|(field, is_read)| is_read.then_some(field))
+        .collect()
     }
 }

@@ -1,9 +1,9 @@
 //! Result of a method and its encoding for each protocol version.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::ProtocolVersion;
-use crate::{message::jsonrpc, methods::server_info};
+use crate::message::jsonrpc;
 
 /// `_meta` field with the name and version of the server.
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
@@ -65,7 +65,7 @@ impl MethodResult {
                     format!(r#""ttlMs":{ttl_ms},"cacheScope":"{scope}","#)
                 });
             head = format!(r#""resultType":"{kind}",{caching}"#);
-            meta.entry(SERVER_INFO).or_insert_with(server_info::implementation);
+            meta.entry(SERVER_INFO).or_insert_with(implementation);
         }
         if !meta.is_empty() {
             head.push_str(r#""_meta":"#);
@@ -83,10 +83,13 @@ impl MethodResult {
     }
 }
 
+/// Returns the `serverInfo` object without icons.
+pub(crate) fn implementation() -> Value {
+    json!({ "name": "vademecum", "title": "Vademecum", "version": env!("CARGO_PKG_VERSION") })
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn encoded(outcome: MethodResult, revision: ProtocolVersion) -> Value {

@@ -3,8 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{ToolEntry, request::method_context::MethodContext, tools::icon};
-use vademecum_core::auth::Right;
+use crate::{ToolEntry, tools::icon};
 
 /// Maximum size of a result that Claude Code passes to its model, in characters. The longest text of
 /// an item has 100,000 characters; as JSON with escapes and fields it fits twice. The client accepts
@@ -27,25 +26,6 @@ pub enum ToolField {
 }
 
 impl ToolField {
-    /// Returns the fields that the client of this request reads.
-    pub(crate) fn read_by(context: &MethodContext<'_>, has_oauth: bool) -> Vec<Self> {
-        let MethodContext { client, revision, principal, .. } = context;
-        // An app is a resource: it is of no use to a caller who may not read resources.
-        let apps = context.capabilities.apps
-            && principal.has_right(Right::Read)
-            && principal.access().permits_methods("resources");
-        [
-            (Self::App, apps),
-            // Such a client has a graphical interface; the icons are too large for all others.
-            (Self::Icons, apps && revision.has_icons()),
-            (Self::ResultSize, client.reads_result_size()),
-            (Self::SecuritySchemes, has_oauth && client.reads_security_schemes()),
-        ]
-        .into_iter()
-        .filter_map(|(field, is_read)| is_read.then_some(field))
-        .collect()
-    }
-
     /// Adds the field to a tool of the list, if the tool has a value for it.
     pub(crate) fn add_to(self, tool: &mut Value, entry: &ToolEntry) {
         match self {
