@@ -6,15 +6,14 @@
 //!
 //! `cargo bench -p vademecum-benches --bench audit`
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Result, ensure};
 use futures_util::FutureExt as _;
 use vademecum_benches::{CannedTool, call_message, measure_thread_cpu};
 use vademecum_core::{audit::AuditLog, auth::local_principal, config};
 use vademecum_mcp::{
-    Outbound, Peer, PeerConnection, ProtocolSessions, RequestDefaults, RequestObserver, Service,
-    ServiceOptions,
+    Outbound, Peer, PeerConnection, RequestDefaults, RequestObserver, Service, ServiceOptions,
 };
 
 /// Number of calls in a burst.
@@ -25,11 +24,9 @@ const BURSTS: usize = 101;
 const MAX_DIFFERENCE: Duration = Duration::from_micros(5);
 
 fn service(audit: AuditLog) -> Service {
-    let most = NonZeroUsize::MIN.saturating_add(9);
-    let sessions = ProtocolSessions::new(Duration::from_hours(1), most);
-    let handler = Arc::new(CannedTool::default());
-    Service::new(handler, Arc::new(sessions), ServiceOptions::default())
-        .with_observer(RequestObserver { audit, ..RequestObserver::default() })
+    let observer = RequestObserver { audit, ..RequestObserver::default() };
+    let options = ServiceOptions { observer, ..ServiceOptions::default() };
+    Service::new(Arc::new(CannedTool::default()), options)
 }
 
 /// Makes a burst of calls and returns the CPU time of each on this thread.

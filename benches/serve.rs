@@ -34,7 +34,7 @@ use vademecum_core::{
     config,
     telemetry::Monitor,
 };
-use vademecum_mcp::{Outbound, Peer, ProtocolSessions, Scope, Service, ServiceOptions, SessionId};
+use vademecum_mcp::{Outbound, Peer, Scope, Service, ServiceOptions, SessionId, SessionLimits};
 
 /// Number of requests per measurement.
 const REQUESTS: usize = 20_000;
@@ -66,8 +66,13 @@ fn non_zero(count: usize) -> NonZeroUsize {
 }
 
 fn canned_service() -> Service {
-    let sessions = ProtocolSessions::new(Duration::from_hours(1), non_zero(1_000_000));
-    Service::new(Arc::new(CannedTool::default()), Arc::new(sessions), ServiceOptions::default())
+    let sessions = SessionLimits {
+        idle_timeout: Duration::from_hours(1),
+        max_sessions: non_zero(1_000_000),
+        max_per_user: non_zero(1_000_000),
+    };
+    let options = ServiceOptions { sessions, ..ServiceOptions::default() };
+    Service::new(Arc::new(CannedTool::default()), options)
 }
 
 /// Serves until killed. Prints the address.

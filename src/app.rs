@@ -19,7 +19,7 @@ use self::{
     archive_watch::{bound_copies, watch_archive},
     custom_tools::{CustomTools, FileVersion},
     libraries::{followed_folders, open_user_registry},
-    limits::{call_capacity, protocol_options, protocol_sessions, rate_limits, reader_limits},
+    limits::{protocol_options, reader_limits},
     monitoring::MonitoredComponents,
     shared_sessions::ArchivedSessions,
 };
@@ -46,7 +46,7 @@ use vademecum_core::{
 };
 use vademecum_embed::{Embeddings, SetupError};
 use vademecum_import::ReaderLimits;
-use vademecum_mcp::{Outbound, Peer, Service};
+use vademecum_mcp::{Outbound, Peer, Service, ServiceOptions};
 use vademecum_oauth::AuthorizationServer;
 use vademecum_sql::{Databases, ProfileError, Profiles};
 
@@ -186,9 +186,12 @@ impl App {
                 .with_segments(tools.rag_search_segments.get().into());
         let toolbox = Arc::new(toolbox);
         let observer = monitoring::request_observer(&settings, metrics, &data)?;
-        let service = protocol_service(&settings, Arc::clone(&toolbox))
-            .with_observer(observer.clone())
-            .with_session_records(ArchivedSessions::open(&data));
+        let options = ServiceOptions {
+            observer: observer.clone(),
+            session_records: ArchivedSessions::open(&data),
+            ..protocol_options(&settings)
+        };
+        let service = Service::new(Arc::clone(&toolbox) as _, options);
         let custom_tools = CustomTools {
             registry: toolbox,
             profiles: Arc::clone(&profiles),
@@ -478,14 +481,6 @@ impl App {
             monitor: self.monitor.clone(),
         }
     }
-}
-
-/// Returns the protocol service of the tools, with the limits of the settings.
-fn protocol_service(settings: &Settings, toolbox: Arc<ToolRegistry>) -> Service {
-    let sessions = Arc::new(protocol_sessions(settings));
-    Service::new(toolbox as _, sessions, protocol_options(settings))
-        .with_rates(rate_limits(settings))
-        .with_limits(call_capacity(settings))
 }
 
 fn skill_catalog(settings: &Settings) -> SkillCatalog {

@@ -3,11 +3,11 @@
 use vademecum_core::config::{Import, Settings, ToolNames};
 use vademecum_import::ReaderLimits;
 use vademecum_mcp::{
-    AdmissionLimits, NameStyle, ProtocolSessions, RateLimits, ServiceOptions, Toolset,
+    AdmissionLimits, NameStyle, RateLimits, ServiceOptions, SessionLimits, Toolset,
 };
 
 /// Returns the concurrency limits of the settings.
-pub(super) fn call_capacity(settings: &Settings) -> AdmissionLimits {
+fn call_capacity(settings: &Settings) -> AdmissionLimits {
     let limits = &settings.limits;
     let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
     AdmissionLimits {
@@ -23,22 +23,10 @@ pub(super) fn call_capacity(settings: &Settings) -> AdmissionLimits {
     }
 }
 
-/// Returns the rate limits of the settings.
-pub(super) fn rate_limits(settings: &Settings) -> RateLimits {
-    let limits = &settings.limits;
-    RateLimits::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute)
-}
-
-/// Returns an empty registry of protocol sessions with the limits of the settings.
-pub(super) fn protocol_sessions(settings: &Settings) -> ProtocolSessions {
-    let sessions = &settings.sessions;
-    ProtocolSessions::new(sessions.idle_timeout(), sessions.most)
-        .with_max_per_user(sessions.most_per_user)
-}
-
-/// Returns the protocol options of the settings: tool naming, toolsets, write access and login.
+/// Returns the protocol options of the settings: tool naming, toolsets, write access, login and
+/// limits.
 pub(super) fn protocol_options(settings: &Settings) -> ServiceOptions {
-    let tools = &settings.tools;
+    let Settings { tools, limits, sessions, .. } = settings;
     ServiceOptions {
         name_style: match tools.tool_names {
             ToolNames::Auto => None,
@@ -58,6 +46,14 @@ pub(super) fn protocol_options(settings: &Settings) -> ServiceOptions {
         .collect(),
         list_write_tools: tools.write,
         has_oauth: settings.auth.oauth,
+        sessions: SessionLimits {
+            idle_timeout: sessions.idle_timeout(),
+            max_sessions: sessions.most,
+            max_per_user: sessions.most_per_user,
+        },
+        admission: call_capacity(settings),
+        rates: RateLimits::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute),
+        ..ServiceOptions::default()
     }
 }
 

@@ -35,7 +35,7 @@ pub use message::{
 pub use request::{Input, ItemTrail, Peer, PeerConnection, Reply, RequestContext, RequestObserver};
 pub use revision::{MessageHeaders, ProtocolVersion};
 pub use service::{Service, ServiceOptions, ToolCallError};
-pub use session::{ProtocolSessions, Scope, SessionId, SessionRecords, Unreachable};
+pub use session::{Scope, SessionId, SessionLimits, SessionRecords, Unreachable};
 pub use tools::{
     DisableToolError, ToolAudience, ToolCatalog, ToolEffect, ToolEntry, ToolField, ToolListing,
     ToolPresentation, ToolSchemas, Toolset, closest_name, did_you_mean, intern_tool_name,

@@ -171,7 +171,7 @@ impl Service {
         if !principal.has_right(tool.right) {
             return Err(Failure::forbidden(tool.right));
         }
-        if let Some(wait) = self.rates.count_tool_call(principal.user(), tool.name) {
+        if let Some(wait) = self.options.rates.count_tool_call(principal.user(), tool.name) {
             return Err(Failure::too_many(wait));
         }
         if let (false, Some(mirror)) = (context.revision.has_sessions(), &context.peer.headers) {

@@ -77,7 +77,7 @@ impl Service {
         if !principal.has_right(Right::Read) || !principal.access().permits_tool(SEARCH_TOOL) {
             return Err(Failure::method_not_found("vademecum/recall"));
         }
-        if let Some(wait) = self.rates.count_tool_call(principal.user(), SEARCH_TOOL) {
+        if let Some(wait) = self.options.rates.count_tool_call(principal.user(), SEARCH_TOOL) {
             return Err(Failure::too_many(wait));
         }
         let call = context.request_context(Input::default());

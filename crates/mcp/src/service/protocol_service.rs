@@ -10,8 +10,8 @@ use tracing::Instrument as _;
 
 use crate::{
     AdmissionLimits, Client, ClientCapabilities, ConnectionPermit, Failure, MessageCost, NameStyle,
-    Outbound, Peer, ProtocolSessions, ProtocolVersion, RateLimits, Reply, ReplyStatus,
-    RequestObserver, Scope, ServerHandler, SessionRecords, Toolset,
+    Outbound, Peer, ProtocolVersion, RateLimits, Reply, ReplyStatus, RequestObserver, Scope,
+    ServerHandler, SessionLimits, SessionRecords, Toolset,
     limits::admission::{AdmissionControl, CallPermit},
     message::jsonrpc::{self, Message, ParsedInput, Request},
     request::{
@@ -20,7 +20,7 @@ use crate::{
         signed_state::StateSigner,
     },
     revision::{MethodResult, RequestMeta, RequestMode, detect_request_mode},
-    session::{protocol_sessions::SessionRecord, shared_sessions::SharedSessions},
+    session::protocol_sessions::{ProtocolSessions, SessionRecord},
 };
 use vademecum_core::{
     audit::AuditLog,
@@ -30,8 +30,8 @@ use vademecum_core::{
 /// Maximum number of messages in a batch.
 const MAX_BATCH_MESSAGES: usize = 100;
 
-/// Operator settings of the protocol service.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Operator settings of the protocol service. The default has no rate limits and records nothing.
+#[derive(Debug, Default)]
 pub struct ServiceOptions {
     /// Style of listed tool names; `None` chooses it by client.
     pub name_style: Option<NameStyle>,
@@ -42,19 +42,26 @@ pub struct ServiceOptions {
     pub list_write_tools: bool,
     /// Users log in with the server's own authorization server.
     pub has_oauth: bool,
+    /// Limits of sessions.
+    pub sessions: SessionLimits,
+    /// Limits of calls and connections.
+    pub admission: AdmissionLimits,
+    /// Limits of the rates of requests and calls.
+    pub rates: RateLimits,
+    /// Receivers of observations, such as the audit log.
+    pub observer: RequestObserver,
+    /// Records through which other servers continue the sessions of this one, and this one theirs.
+    pub session_records: Option<Arc<dyn SessionRecords>>,
 }
 
 /// MCP protocol service for one [`ServerHandler`]. Cloning is cheap.
 #[derive(Clone)]
 pub struct Service {
     pub(crate) handler: Arc<dyn ServerHandler>,
+    pub(crate) options: Arc<ServiceOptions>,
     pub(crate) sessions: Arc<ProtocolSessions>,
-    pub(crate) options: ServiceOptions,
-    pub(crate) state_signer: StateSigner,
-    pub(crate) rates: Arc<RateLimits>,
     pub(crate) admission: Arc<AdmissionControl>,
-    pub(crate) observer: RequestObserver,
-    pub(crate) shared_sessions: Option<SharedSessions>,
+    pub(crate) state_signer: StateSigner,
     shutdown: Arc<watch::Sender<bool>>,
     pub(crate) ended_users: Arc<watch::Sender<u64>>,
     pub(crate) tool_changes: Arc<watch::Sender<u64>>,
@@ -67,58 +74,23 @@ impl fmt::Debug for Service {
 }
 
 impl Service {
-    /// Creates a service for a handler, with default limits and without rate limits.
-    pub fn new(
-        offer: Arc<dyn ServerHandler>,
-        sessions: Arc<ProtocolSessions>,
-        options: ServiceOptions,
-    ) -> Self {
-        let closing = Arc::new(watch::Sender::new(false));
-        let (rates, admission, observer) =
-            (Arc::default(), Arc::default(), RequestObserver::default());
+    /// Creates a service for a handler.
+    pub fn new(handler: Arc<dyn ServerHandler>, options: ServiceOptions) -> Self {
         Self {
-            handler: offer,
-            sessions,
-            options,
+            handler,
+            sessions: Arc::new(ProtocolSessions::new(options.sessions)),
+            admission: Arc::new(AdmissionControl::new(options.admission)),
+            options: Arc::new(options),
             state_signer: StateSigner::new(),
-            rates,
-            admission,
-            observer,
-            shared_sessions: None,
-            shutdown: closing,
+            shutdown: Arc::new(watch::Sender::new(false)),
             ended_users: Arc::new(watch::Sender::new(0)),
             tool_changes: Arc::new(watch::Sender::new(0)),
         }
     }
 
-    /// Sets the admission limits.
-    #[must_use]
-    pub fn with_limits(self, capacity: AdmissionLimits) -> Self {
-        Self { admission: Arc::new(AdmissionControl::new(capacity)), ..self }
-    }
-
-    /// Sets the rate limits.
-    #[must_use]
-    pub fn with_rates(self, rates: RateLimits) -> Self {
-        Self { rates: Arc::new(rates), ..self }
-    }
-
-    /// Has other servers continue the sessions of this one, and this one theirs.
-    #[must_use]
-    pub fn with_session_records(self, records: Option<Arc<dyn SessionRecords>>) -> Self {
-        Self { shared_sessions: records.map(|records| SharedSessions { records }), ..self }
-    }
-
     /// Returns the audit log.
     pub fn audit_log(&self) -> &AuditLog {
-        &self.observer.audit
-    }
-
-    /// Sets the observer of requests.
-    #[must_use]
-    pub fn with_observer(mut self, observer: RequestObserver) -> Self {
-        self.observer = observer;
-        self
+        &self.options.observer.audit
     }
 
     /// Removes expired sessions and unused rate limit and admission entries.
@@ -126,7 +98,7 @@ impl Service {
         for (owner, id) in self.sessions.remove_expired() {
             self.handler.forget_scope(&owner, &Scope::Session(id));
         }
-        self.rates.remove_recovered();
+        self.options.rates.remove_recovered();
         self.admission.remove_idle_users();
     }
 
@@ -293,7 +265,7 @@ impl Service {
 
     /// Handles a request and records metrics, log line and span.
     async fn observe_request(&self, peer: &Peer, request: Request<'_>, link: &Outbound) -> Reply {
-        let observed = RequestMetrics::begin(&self.observer, peer, &request);
+        let observed = RequestMetrics::begin(&self.options.observer, peer, &request);
         let reply = self
             .handle_request(peer, request, link, &observed)
             .instrument(observed.span.clone())
@@ -403,7 +375,7 @@ impl Service {
     /// Checks the request rate limit and the right to use the method. Rights and rates of tools are
     /// checked once the tool is known.
     fn check_admission(&self, principal: &Principal, method: &str) -> Result<(), Failure> {
-        if let Some(wait) = self.rates.count_request(principal.user()) {
+        if let Some(wait) = self.options.rates.count_request(principal.user()) {
             return Err(Failure::too_many(wait));
         }
         let reads = ["resources/", "prompts/", "completion/", "subscriptions/"];
@@ -481,7 +453,7 @@ struct CancelledParams<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::{num::NonZeroUsize, time::Duration};
+    use std::time::Duration;
 
     use futures_util::future::LocalBoxFuture;
     use serde_json::{Value, json};
@@ -572,10 +544,9 @@ mod tests {
         serde_json::from_str(&reply.message.unwrap()).unwrap()
     }
 
-    fn broken_service(capacity: AdmissionLimits) -> Service {
-        let sessions = ProtocolSessions::new(Duration::from_mins(1), NonZeroUsize::MIN);
-        Service::new(Arc::new(BrokenHandler), Arc::new(sessions), ServiceOptions::default())
-            .with_limits(capacity)
+    fn broken_service(admission: AdmissionLimits) -> Service {
+        let options = ServiceOptions { admission, ..ServiceOptions::default() };
+        Service::new(Arc::new(BrokenHandler), options)
     }
 
     #[actix::test]

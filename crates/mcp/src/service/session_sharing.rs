@@ -33,7 +33,7 @@ impl Service {
     /// Fetches a session that another server opened, or finds out that it has ended. Without shared
     /// sessions it does nothing.
     pub async fn refresh_session(&self, id: Option<&SessionId>, principal: &Principal) {
-        let (Some(id), Some(shared)) = (id.cloned(), self.shared_sessions.clone()) else { return };
+        let (Some(id), Some(shared)) = (id.cloned(), self.shared_sessions()) else { return };
         let (sessions, principal) = (Arc::clone(&self.sessions), principal.clone());
         let refreshed = spawn_blocking(move || shared.refresh(&sessions, &id, &principal)).await;
         if let Err(error) = refreshed {
@@ -43,7 +43,7 @@ impl Service {
 
     /// Stores a session that was just opened for other servers.
     pub(crate) async fn share_session(&self, id: SessionId, principal: &Principal) {
-        let Some(shared) = self.shared_sessions.clone() else { return };
+        let Some(shared) = self.shared_sessions() else { return };
         let (sessions, principal) = (Arc::clone(&self.sessions), principal.clone());
         let saved = spawn_blocking(move || shared.save(&sessions, &id, &principal)).await;
         if let Err(error) = saved {
@@ -51,9 +51,13 @@ impl Service {
         }
     }
 
+    fn shared_sessions(&self) -> Option<SharedSessions> {
+        self.options.session_records.clone().map(|records| SharedSessions { records })
+    }
+
     /// Removes what other servers know of a session, or of all sessions of a user.
     fn forget_shared(&self, owner: &UserId, id: Option<&SessionId>) {
-        let Some(SharedSessions { records }) = self.shared_sessions.clone() else { return };
+        let Some(SharedSessions { records }) = self.shared_sessions() else { return };
         let (owner, id) = (owner.clone(), id.cloned());
         drop(spawn_blocking(move || match id {
             Some(id) => records.remove(&owner, &id),

@@ -7,7 +7,7 @@ mod session_id;
 pub(crate) mod shared_sessions;
 pub(crate) mod watched_resources;
 
-pub use protocol_sessions::ProtocolSessions;
+pub use protocol_sessions::SessionLimits;
 pub use scope::Scope;
 pub use session_id::SessionId;
 pub use shared_sessions::{SessionRecords, Unreachable};

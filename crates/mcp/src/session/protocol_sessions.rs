@@ -60,34 +60,40 @@ pub(crate) struct HandshakeResult {
     pub(crate) defaults: RequestDefaults,
 }
 
+/// Limits of the sessions that expire when idle; those of persistent connections are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionLimits {
+    /// Time after which an unused session ends.
+    pub idle_timeout: Duration,
+    /// Maximum number of sessions.
+    pub max_sessions: NonZeroUsize,
+    /// Maximum number of sessions per user.
+    pub max_per_user: NonZeroUsize,
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        Self {
+            idle_timeout: Duration::from_mins(30),
+            max_sessions: NonZeroUsize::MIN.saturating_add(3_999),
+            max_per_user: NonZeroUsize::MIN.saturating_add(999),
+        }
+    }
+}
+
 /// All protocol sessions of all users.
 #[derive(Debug)]
-pub struct ProtocolSessions {
+pub(crate) struct ProtocolSessions {
     records: DashMap<SessionId, SessionRecord>,
-    idle_timeout: Duration,
-    max_sessions: NonZeroUsize,
-    max_per_user: NonZeroUsize,
+    pub(crate) limits: SessionLimits,
     /// Evicted sessions of which other servers still have records.
     evicted: Mutex<Vec<(UserId, SessionId)>>,
 }
 
 impl ProtocolSessions {
-    /// Creates an empty registry. A session expires after `idle`; at most `most` sessions exist,
-    /// not counting those of persistent connections.
-    pub fn new(idle: Duration, most: NonZeroUsize) -> Self {
-        Self {
-            records: DashMap::new(),
-            idle_timeout: idle,
-            max_sessions: most,
-            max_per_user: most,
-            evicted: Mutex::default(),
-        }
-    }
-
-    /// Sets the maximum number of sessions per user.
-    #[must_use]
-    pub fn with_max_per_user(self, most_per_user: NonZeroUsize) -> Self {
-        Self { max_per_user: most_per_user, ..self }
+    /// Creates an empty registry.
+    pub(crate) fn new(limits: SessionLimits) -> Self {
+        Self { records: DashMap::new(), limits, evicted: Mutex::default() }
     }
 
     /// Returns the number of sessions.
@@ -96,18 +102,20 @@ impl ProtocolSessions {
     }
 
     /// Opens a session that expires when idle.
-    pub fn open_session(&self, owner: &Principal) -> SessionId {
+    pub(crate) fn open_session(&self, owner: &Principal) -> SessionId {
         self.insert_session(owner, false)
     }
 
     /// Opens the session of a persistent connection. It never expires: the client may be silent for
     /// hours.
-    pub fn open_connection_session(&self, owner: &Principal) -> SessionId {
+    pub(crate) fn open_connection_session(&self, owner: &Principal) -> SessionId {
         self.insert_session(owner, true)
     }
 
     fn insert_session(&self, owner: &Principal, connected: bool) -> SessionId {
-        if !connected && self.records.len() >= self.max_sessions.min(self.max_per_user).get() {
+        if !connected
+            && self.records.len() >= self.limits.max_sessions.min(self.limits.max_per_user).get()
+        {
             self.evict(owner.user());
         }
         let id = SessionId::generate();
@@ -123,7 +131,7 @@ impl ProtocolSessions {
         agreed: HandshakeResult,
         at: Instant,
     ) {
-        if self.records.len() >= self.max_sessions.min(self.max_per_user).get() {
+        if self.records.len() >= self.limits.max_sessions.min(self.limits.max_per_user).get() {
             self.evict(owner.user());
         }
         let record =
@@ -151,11 +159,6 @@ impl ProtocolSessions {
     ) -> Option<Option<(Instant, Instant)>> {
         let record = self.records.get(id)?;
         (record.owner == *principal).then_some(record.shared_at)
-    }
-
-    /// Returns the time after which an unused session ends.
-    pub(crate) fn idle_timeout(&self) -> Duration {
-        self.idle_timeout
     }
 
     /// Stores the values agreed on by the handshake.
@@ -191,17 +194,17 @@ impl ProtocolSessions {
     }
 
     /// Ends a session. Returns `false` if the principal has no such session.
-    pub fn end_session(&self, id: &SessionId, principal: &Principal) -> bool {
+    pub(crate) fn end_session(&self, id: &SessionId, principal: &Principal) -> bool {
         self.records.remove_if(id, |_, record| record.owner == *principal).is_some()
     }
 
     /// Ends all sessions of a user, including those of persistent connections.
-    pub fn end_user_sessions(&self, user: &UserId) {
+    pub(crate) fn end_user_sessions(&self, user: &UserId) {
         self.records.retain(|_, record| record.owner.user() != user);
     }
 
     /// Removes expired sessions and returns them.
-    pub fn remove_expired(&self) -> Vec<(Principal, SessionId)> {
+    pub(crate) fn remove_expired(&self) -> Vec<(Principal, SessionId)> {
         let idle: Vec<_> = self
             .records
             .iter()
@@ -215,7 +218,7 @@ impl ProtocolSessions {
     }
 
     fn is_expired(&self, record: &SessionRecord) -> bool {
-        !record.is_connected && record.last_used.elapsed() > self.idle_timeout
+        !record.is_connected && record.last_used.elapsed() > self.limits.idle_timeout
     }
 
     /// Evicts one least recently used session: of this user if they reached their limit, or, if the
@@ -229,9 +232,9 @@ impl ProtocolSessions {
             *counts.entry(entry.value().owner.user().clone()).or_default() += 1;
         }
         let own = counts.get(user).copied().unwrap_or(0);
-        let whose = if own >= self.max_per_user.get() {
+        let whose = if own >= self.limits.max_per_user.get() {
             user
-        } else if counts.values().sum::<usize>() >= self.max_sessions.get() {
+        } else if counts.values().sum::<usize>() >= self.limits.max_sessions.get() {
             let most = counts.iter().max_by_key(|(_, count)| **count);
             most.map_or(user, |(user, _)| user)
         } else {
@@ -262,8 +265,10 @@ mod tests {
     use super::*;
     use vademecum_core::auth::local_principal;
 
-    fn sessions(idle: Duration, most: usize) -> ProtocolSessions {
-        ProtocolSessions::new(idle, NonZeroUsize::new(most).unwrap())
+    fn sessions(idle_timeout: Duration, max_sessions: usize) -> ProtocolSessions {
+        let max_sessions = NonZeroUsize::new(max_sessions).unwrap();
+        let limits = SessionLimits { idle_timeout, max_sessions, max_per_user: max_sessions };
+        ProtocolSessions::new(limits)
     }
 
     fn user(name: &str) -> Principal {
@@ -311,8 +316,8 @@ mod tests {
 
     #[test]
     fn user_with_many_sessions_evicts_own() {
-        let four = NonZeroUsize::new(4).unwrap();
-        let sessions = sessions(Duration::from_mins(1), 6).with_max_per_user(four);
+        let mut sessions = sessions(Duration::from_mins(1), 6);
+        sessions.limits.max_per_user = NonZeroUsize::new(4).unwrap();
         let adas = sessions.open_session(&user("ada"));
         let eves: Vec<_> = (0..20).map(|_| sessions.open_session(&user("eve"))).collect();
         assert!(sessions.find_session(&adas, &user("ada")).is_some());

@@ -13,8 +13,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Client, ClientCapabilities, ProtocolSessions, ProtocolVersion, RequestDefaults, SessionId,
-    session::protocol_sessions::HandshakeResult,
+    Client, ClientCapabilities, ProtocolVersion, RequestDefaults, SessionId,
+    session::protocol_sessions::{HandshakeResult, ProtocolSessions},
 };
 use vademecum_core::auth::{Principal, UserId};
 
@@ -52,8 +52,8 @@ struct StoredRecord {
     defaults: RequestDefaults,
 }
 
-/// The sessions of this server, and the records of those that it shares with others.
-#[derive(Clone, Debug)]
+/// The records of sessions that this server shares with others.
+#[derive(Debug)]
 pub(crate) struct SharedSessions {
     pub(crate) records: Arc<dyn SessionRecords>,
 }
@@ -79,7 +79,7 @@ impl SharedSessions {
             defaults: record.defaults,
         };
         if let Ok(bytes) = serde_json::to_vec(&stored) {
-            self.records.save(owner.user(), id, bytes, sessions.idle_timeout());
+            self.records.save(owner.user(), id, bytes, sessions.limits.idle_timeout);
             sessions.note_shared(id, Instant::now(), true);
         }
     }
@@ -106,7 +106,7 @@ impl SharedSessions {
             (Ok(Some(_)), Some(times)) => {
                 sessions.note_shared(id, now, false);
                 let saved_at = times.map(|(_, saved_at)| saved_at);
-                if saved_at.is_none_or(|at| at.elapsed() > sessions.idle_timeout() / 4) {
+                if saved_at.is_none_or(|at| at.elapsed() > sessions.limits.idle_timeout / 4) {
                     self.save(sessions, id, owner);
                 }
             }
@@ -138,6 +138,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::SessionLimits;
     use vademecum_core::auth::local_principal;
 
     #[derive(Debug, Default)]
@@ -169,7 +170,12 @@ mod tests {
     }
 
     fn sessions() -> ProtocolSessions {
-        ProtocolSessions::new(Duration::from_mins(1), NonZeroUsize::new(10).unwrap())
+        let max_sessions = NonZeroUsize::new(10).unwrap();
+        ProtocolSessions::new(SessionLimits {
+            max_sessions,
+            max_per_user: max_sessions,
+            ..SessionLimits::default()
+        })
     }
 
     #[test]

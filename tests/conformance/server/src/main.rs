@@ -18,7 +18,7 @@ use vademecum_core::{
     config::{Auth, Server},
     telemetry::Monitor,
 };
-use vademecum_mcp::{ProtocolSessions, Service, ServiceOptions};
+use vademecum_mcp::{Service, ServiceOptions};
 
 /// Image of the fixtures: a single red pixel, as base64 of a PNG.
 pub(crate) const PNG_BASE64: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
@@ -27,12 +27,8 @@ pub(crate) const WAV_BASE64: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAA
 
 fn main() -> Result<()> {
     actix::System::new().block_on(async {
-        let sessions = ProtocolSessions::new(
-            Duration::from_mins(5),
-            std::num::NonZeroUsize::MIN.saturating_add(99),
-        );
-        let offer = Arc::new(fixtures::Fixtures::new());
-        let service = Service::new(offer, Arc::new(sessions), ServiceOptions::default());
+        let fixtures = Arc::new(fixtures::Fixtures::new());
+        let service = Service::new(fixtures, ServiceOptions::default());
         let server_state = ServerState {
             oauth: None,
             logins: None,
