@@ -72,7 +72,7 @@ fn describe_client(form: &ConsentForm) -> Markup {
 
 fn right_choices(form: &ConsentForm) -> Markup {
     let strongest_asked =
-        form.offered.iter().rev().find(|right| form.asked.contains(**right)).copied();
+        form.offered.iter().rev().find(|right| form.requested.contains(**right)).copied();
     // Many clients ask for all rights there are; administration is chosen by hand.
     let chosen = strongest_asked.min(Some(Right::Write));
     html! {

@@ -13,7 +13,7 @@ pub(super) struct CircuitBreaker {
     max_failures: u32,
     /// Time for which the breaker stays open.
     pause: Duration,
-    lock_state: Mutex<BreakerState>,
+    state: Mutex<BreakerState>,
 }
 
 #[derive(Debug, Default)]
@@ -34,14 +34,14 @@ pub(super) struct BreakerOpen {
 
 impl CircuitBreaker {
     /// Creates a closed breaker.
-    pub(super) fn new(most: u32, pause: Duration) -> Self {
-        Self { max_failures: most, pause, lock_state: Mutex::default() }
+    pub(super) fn new(max_failures: u32, pause: Duration) -> Self {
+        Self { max_failures, pause, state: Mutex::default() }
     }
 
     /// Lets a request through unless the breaker is open. After the pause one trial request is let
     /// through; the others are rejected for another pause or until it succeeds.
     pub(super) fn admit(&self, now: Instant) -> Result<(), BreakerOpen> {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         let Some(until) = state.open_until else { return Ok(()) };
         let wait = until.saturating_duration_since(now);
         if wait.is_zero() {
@@ -53,12 +53,12 @@ impl CircuitBreaker {
 
     /// Records a success and closes the breaker.
     pub(super) fn record_success(&self) {
-        *self.state() = BreakerState::default();
+        *self.lock_state() = BreakerState::default();
     }
 
     /// Records a failure. Returns whether it opened the breaker for the first time.
     pub(super) fn record_failure(&self, now: Instant) -> bool {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.failures = state.failures.saturating_add(1);
         if state.failures < self.max_failures {
             return false;
@@ -67,8 +67,8 @@ impl CircuitBreaker {
         state.failures == self.max_failures
     }
 
-    fn state(&self) -> MutexGuard<'_, BreakerState> {
-        self.lock_state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_state(&self) -> MutexGuard<'_, BreakerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -106,11 +106,12 @@ impl Endpoint {
         let status = answer.status();
         if !status.is_success() {
             let retry_after = parse_retry_after(answer.headers(), SystemTime::now());
-            let said = answer.body_mut().with_config().limit(MAX_ERROR_BODY_BYTES).read_to_vec();
-            return Err(self.status_error(status, &said.unwrap_or_default(), retry_after));
+            let error_body =
+                answer.body_mut().with_config().limit(MAX_ERROR_BODY_BYTES).read_to_vec();
+            return Err(self.status_error(status, &error_body.unwrap_or_default(), retry_after));
         }
-        let most = MAX_RESPONSE_BYTES_PER_TEXT.saturating_mul(texts as u64 + 1);
-        let body = answer.body_mut().with_config().limit(most).read_to_vec();
+        let max_bytes = MAX_RESPONSE_BYTES_PER_TEXT.saturating_mul(texts as u64 + 1);
+        let body = answer.body_mut().with_config().limit(max_bytes).read_to_vec();
         let body = body.map_err(|error| self.transport_error(&error, limit))?;
         // The message of the JSON parser would quote the response.
         serde_json::from_slice(&body).map_err(|error| {
@@ -129,7 +130,7 @@ impl Endpoint {
     fn status_error(
         &self,
         status: StatusCode,
-        said: &[u8],
+        body: &[u8],
         retry_after: Option<Duration>,
     ) -> EmbedError {
         let (provider, code) = (self.provider, status.as_u16());
@@ -137,7 +138,7 @@ impl Endpoint {
             // Some providers quote the key in these responses.
             401 | 403 => "the key is missing or not accepted; check embeddings.api_key".to_owned(),
             300..=399 => "it redirects; set embeddings.api_base to the final address".into(),
-            _ => self.error_message(said).unwrap_or_else(|| {
+            _ => self.error_message(body).unwrap_or_else(|| {
                 status.canonical_reason().unwrap_or("no reason was given").to_lowercase()
             }),
         };
@@ -148,10 +149,10 @@ impl Endpoint {
     }
 
     /// Returns the provider's error message on one line, with secrets masked.
-    fn error_message(&self, said: &[u8]) -> Option<String> {
-        let said: Value = serde_json::from_slice(said).ok()?;
-        let places = ["/error/message", "/error", "/detail", "/message"];
-        let text = places.iter().find_map(|place| said.pointer(place)?.as_str())?;
+    fn error_message(&self, body: &[u8]) -> Option<String> {
+        let body: Value = serde_json::from_slice(body).ok()?;
+        let pointers = ["/error/message", "/error", "/detail", "/message"];
+        let text = pointers.iter().find_map(|pointer| body.pointer(pointer)?.as_str())?;
         let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for secret in &self.secrets {
             text = text.replace(secret.expose_secret(), "***");
@@ -261,8 +262,8 @@ mod tests {
     fn error_messages_hold_no_secret() {
         let mut endpoint = endpoint("https://ada:pa55word@a.example").unwrap();
         endpoint.secrets.push("sk-abc".into());
-        let said = br#"{"error":{"message":"sk-abc\n of ada:pa55word, pa55word is wrong"}}"#;
-        let error = endpoint.status_error(StatusCode::BAD_REQUEST, said, None);
+        let body = br#"{"error":{"message":"sk-abc\n of ada:pa55word, pa55word is wrong"}}"#;
+        let error = endpoint.status_error(StatusCode::BAD_REQUEST, body, None);
         assert!(error.to_string().ends_with("*** of ***, *** is wrong"), "{error}");
         let error = endpoint.status_error(StatusCode::UNAUTHORIZED, br#"{"error":"sk-a**"}"#, None);
         assert!(error.to_string().contains("embeddings.api_key"), "{error}");

@@ -41,8 +41,8 @@ mod tests {
             dimensions: dimensions.and_then(NonZeroUsize::new),
             ..Embeddings::default()
         };
-        let wanted = ModelSpec::new(&settings, "openai", "text-embedding-3-small");
-        (wanted.model.dimensions, wanted.dimensions)
+        let spec = ModelSpec::new(&settings, "openai", "text-embedding-3-small");
+        (spec.model.dimensions, spec.dimensions)
     }
 
     #[test]

@@ -63,8 +63,8 @@ impl QueryCache {
             if let Some(vector) = state.cached.get(&key) {
                 return Ok(Arc::clone(vector));
             }
-            let asked = state.in_flight.get(&key).cloned();
-            asked.unwrap_or_else(|| {
+            let running = state.in_flight.get(&key).cloned();
+            running.unwrap_or_else(|| {
                 let (sender, receiver) = oneshot::channel();
                 let awaited = receiver.shared();
                 state.in_flight.insert(key, awaited.clone());
@@ -132,13 +132,13 @@ mod tests {
 
     #[actix::test]
     async fn concurrent_callers_share_one_request() {
-        let (queries, asked) = (query_cache(), Arc::new(AtomicUsize::new(0)));
+        let (queries, requests) = (query_cache(), Arc::new(AtomicUsize::new(0)));
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let wait = Arc::new(Mutex::new(wait));
         let request = || {
-            let (asked, wait) = (Arc::clone(&asked), Arc::clone(&wait));
+            let (requests, wait) = (Arc::clone(&requests), Arc::clone(&wait));
             queries.get_or_embed([1; 32], move || {
-                asked.fetch_add(1, Ordering::SeqCst);
+                requests.fetch_add(1, Ordering::SeqCst);
                 wait.lock().unwrap().recv().unwrap();
                 Ok(vec![1.0])
             })
@@ -147,7 +147,7 @@ mod tests {
         let (found, ()) = futures_util::future::join(waiting, async { go.send(()).unwrap() }).await;
         assert!(found.into_iter().all(|made| *made.unwrap() == [1.0]));
         assert_eq!(request().await.unwrap()[..], [1.0]);
-        assert_eq!(asked.load(Ordering::SeqCst), 1);
+        assert_eq!(requests.load(Ordering::SeqCst), 1);
     }
 
     #[actix::test]

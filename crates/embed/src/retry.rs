@@ -19,8 +19,8 @@ pub(super) fn retry_pause(error: &EmbedError, tries: u32, chance: f64) -> Option
     }
     let step = INITIAL_PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(16)).min(MAX_PAUSE);
     match error {
-        EmbedError::Busy { retry_after: Some(asked), .. } => {
-            (*asked <= MAX_RETRY_AFTER).then(|| *asked + INITIAL_PAUSE.mul_f64(chance))
+        EmbedError::Busy { retry_after: Some(pause), .. } => {
+            (*pause <= MAX_RETRY_AFTER).then(|| *pause + INITIAL_PAUSE.mul_f64(chance))
         }
         _ => Some(step.mul_f64(0.5 + chance / 2.0)),
     }

@@ -43,15 +43,15 @@ impl StubEmbedder {
         let mut vector = vec![0.0; self.dimensions];
         for (word, count) in counts {
             let hash = Sha256::digest(word);
-            let places = hash.as_chunks::<8>().0.iter().take(Self::DIMENSIONS_PER_WORD);
+            let chunks = hash.as_chunks::<8>().0.iter().take(Self::DIMENSIONS_PER_WORD);
             // The first dimension of a word outweighs its others, so that no vector is zero, even
             // with few dimensions.
-            for (number, bytes) in places.enumerate() {
+            for (number, bytes) in chunks.enumerate() {
                 let bits = u64::from_le_bytes(*bytes);
                 let sign = if number > 0 && bits >> 63 == 1 { -1.0 } else { 1.0 };
                 let weight = if number == 0 { 4.0 } else { 1.0 };
-                let place = usize::try_from(bits % self.dimensions.max(1) as u64);
-                if let Some(value) = place.ok().and_then(|place| vector.get_mut(place)) {
+                let index = usize::try_from(bits % self.dimensions.max(1) as u64);
+                if let Some(value) = index.ok().and_then(|index| vector.get_mut(index)) {
                     *value += sign * weight * count.sqrt();
                 }
             }

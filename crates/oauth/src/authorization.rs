@@ -97,9 +97,9 @@ fn error_redirect(
     issuer: &str,
     error: &OAuthError,
 ) -> String {
-    let told = [("error", error.code), ("error_description", error.description.as_str())];
+    let fields = [("error", error.code), ("error_description", error.description.as_str())];
     let state = state.map(|state| ("state", state));
-    let parameters: Vec<_> = told.into_iter().chain(state).chain([("iss", issuer)]).collect();
+    let parameters: Vec<_> = fields.into_iter().chain(state).chain([("iss", issuer)]).collect();
     redirect_uri.with_parameters(&parameters)
 }
 
@@ -166,9 +166,9 @@ impl AuthorizationServer {
                 OAuthError::invalid_request("code_challenge must be a SHA-256 hash as base64url")
             })?;
         self.check_resource(query.get("resource"))?;
-        let asked = Rights::from_scopes(query.get("scope").unwrap_or_default().split(' '));
-        let rights = if asked.contains(Right::Read) {
-            asked
+        let requested = Rights::from_scopes(query.get("scope").unwrap_or_default().split(' '));
+        let rights = if requested.contains(Right::Read) {
+            requested
         } else {
             // The client asks for nothing in particular.
             Rights::from_iter([Right::Read])
@@ -177,10 +177,10 @@ impl AuthorizationServer {
     }
 
     /// Fails if a client asks for a token for another server. Without a resource, it is for this one.
-    pub(crate) fn check_resource(&self, asked: Option<&str>) -> Result<(), OAuthError> {
+    pub(crate) fn check_resource(&self, requested: Option<&str>) -> Result<(), OAuthError> {
         let is_ours = |text: &str| text.trim_end_matches('/') == self.resource;
-        match asked {
-            Some(asked) if !is_ours(asked) => Err(OAuthError::new(
+        match requested {
+            Some(requested) if !is_ours(requested) => Err(OAuthError::new(
                 "invalid_target",
                 format!("resource must be {}", self.resource),
             )),

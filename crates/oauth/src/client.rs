@@ -40,8 +40,8 @@ impl Client {
 
     /// Returns the redirect address of a request if the client registered it.
     pub(crate) fn find_redirect_uri(&self, text: &str) -> Option<RedirectUri> {
-        let asked: RedirectUri = text.parse().ok()?;
-        self.redirect_uris.iter().any(|known| asked.matches(known)).then_some(asked)
+        let requested: RedirectUri = text.parse().ok()?;
+        self.redirect_uris.iter().any(|known| requested.matches(known)).then_some(requested)
     }
 
     /// Reads a registered client.

@@ -31,7 +31,7 @@ pub struct ConsentForm {
     /// Rights that the user may give, weakest first.
     pub offered: Vec<Right>,
     /// Strongest right that the client asks for.
-    pub asked: Rights,
+    pub requested: Rights,
     /// Hash of the above, which the answer repeats.
     pub shown: String,
 }
@@ -69,7 +69,7 @@ impl AuthorizationServer {
                 .into_iter()
                 .filter(|right| session.grantable.contains(*right))
                 .collect(),
-            asked: request.rights,
+            requested: request.rights,
             shown: fingerprint(request),
         }
     }

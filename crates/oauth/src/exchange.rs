@@ -346,10 +346,10 @@ impl RefreshToken {
 /// Returns the rights that a client keeps when it renews its tokens with a scope.
 fn narrow(granted: Rights, scope: Option<&str>) -> Result<Rights, OAuthError> {
     let Some(scope) = scope else { return Ok(granted) };
-    let asked = Rights::from_scopes(scope.split(' '));
-    let is_granted = |right: &Right| !asked.contains(*right) || granted.contains(*right);
+    let requested = Rights::from_scopes(scope.split(' '));
+    let is_granted = |right: &Right| !requested.contains(*right) || granted.contains(*right);
     match Right::ALL.iter().all(is_granted) {
-        true if asked.contains(Right::Read) => Ok(asked),
+        true if requested.contains(Right::Read) => Ok(requested),
         // Scopes of other servers, such as `offline_access`, mean nothing here.
         true => Ok(granted),
         false => Err(OAuthError::new("invalid_scope", format!("only `{granted}` was granted"))),

@@ -19,7 +19,7 @@ const MAX_LENGTH: usize = 1_000;
 /// Hashes passwords, one at a time, so that a flood of logins takes one core and 19 MiB.
 #[derive(Debug, Default)]
 pub(crate) struct PasswordHasher {
-    turn: Mutex<()>,
+    hashing: Mutex<()>,
     waiting: AtomicUsize,
     /// Hash of no password, for users who have none.
     decoy: OnceLock<String>,
@@ -43,12 +43,12 @@ impl PasswordHasher {
             self.waiting.fetch_sub(1, Ordering::SeqCst);
             return Err(Busy);
         }
-        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let hashing = self.hashing.lock().unwrap_or_else(PoisonError::into_inner);
         let decoy = self
             .decoy
             .get_or_init(|| hash_password(&SecretString::from("no password")).unwrap_or_default());
         let is_right = verify_hash(password, hash.unwrap_or(decoy));
-        drop(turn);
+        drop(hashing);
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         Ok(is_right && hash.is_some())
     }

@@ -102,8 +102,9 @@ fn read_request(body: &[u8]) -> Result<Client, OAuthError> {
     let wrong = |problem: &str| OAuthError::new("invalid_client_metadata", problem);
     let request: Request = serde_json::from_slice(body)
         .map_err(|error| wrong(&format!("the registration is not valid JSON: {error}")))?;
-    let supports =
-        |asked: &[String], known: &str| asked.is_empty() || asked.iter().any(|it| it == known);
+    let supports = |requested: &[String], known: &str| {
+        requested.is_empty() || requested.iter().any(|it| it == known)
+    };
     if !supports(&request.grant_types, "authorization_code") {
         return Err(wrong("grant_types: only authorization_code and refresh_token are supported"));
     }

@@ -24,18 +24,18 @@ impl RegistrationCounts {
         let address = network(address);
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if counts.len() >= MAX_ADDRESSES && !counts.contains_key(&address) {
-            counts.retain(|_, (_, begun)| now.duration_since(*begun) < ADDRESS_WINDOW);
+            counts.retain(|_, (_, started_at)| now.duration_since(*started_at) < ADDRESS_WINDOW);
             if counts.len() >= MAX_ADDRESSES {
                 return Some(ADDRESS_WINDOW);
             }
         }
-        let (count, begun) = counts.entry(address).or_insert((0, now));
-        if now.duration_since(*begun) >= ADDRESS_WINDOW {
-            (*count, *begun) = (0, now);
+        let (count, started_at) = counts.entry(address).or_insert((0, now));
+        if now.duration_since(*started_at) >= ADDRESS_WINDOW {
+            (*count, *started_at) = (0, now);
         }
         *count = count.saturating_add(1);
         (*count > MAX_PER_ADDRESS)
-            .then(|| ADDRESS_WINDOW.saturating_sub(now.duration_since(*begun)))
+            .then(|| ADDRESS_WINDOW.saturating_sub(now.duration_since(*started_at)))
     }
 }
 

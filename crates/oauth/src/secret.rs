@@ -36,8 +36,8 @@ impl Secret {
         getrandom::fill(&mut bytes)?;
         let letters = bytes.iter().map(|byte| char::from(CODE_LETTERS[usize::from(byte % 32)]));
         let mut code = String::new();
-        for (place, letter) in letters.enumerate() {
-            if place > 0 && place % CODE_GROUP == 0 {
+        for (index, letter) in letters.enumerate() {
+            if index > 0 && index % CODE_GROUP == 0 {
                 code.push('-');
             }
             code.push(letter);

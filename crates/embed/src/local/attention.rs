@@ -52,15 +52,15 @@ impl Attention {
         let (width, wide) = (self.output_projection.output_width(), self.qkv.output_width());
         let mut parts = Vec::new();
         self.qkv.apply(multiplier, rows, &mut parts)?;
-        let mut said = vec![0.0; rows.len()];
+        let mut attended = vec![0.0; rows.len()];
         let mut begin = 0;
         for length in lengths {
             let end = begin + length;
             let text = Matrix::from_data([*length, wide], &parts[begin * wide..end * wide]);
-            self.attend_text(multiplier, text, &mut said[begin * width..end * width])?;
+            self.attend_text(multiplier, text, &mut attended[begin * width..end * width])?;
             begin = end;
         }
-        self.output_projection.apply(multiplier, &said, out)
+        self.output_projection.apply(multiplier, &attended, out)
     }
 
     /// Computes scaled dot-product attention for every head of one text: `softmax(q · kᵀ /
@@ -69,13 +69,13 @@ impl Attention {
         &self,
         multiplier: &MatrixMultiplier,
         text: Matrix<'_>,
-        said: &mut [f32],
+        attended: &mut [f32],
     ) -> Result<(), GemmError> {
         let (length, width) = (text.rows(), self.heads * self.head_size);
         #[expect(clippy::cast_precision_loss, reason = "a head reads hundreds of numbers at most")]
         let factor = (self.head_size as f32).sqrt().recip();
         let mut weights = vec![0.0; length * length];
-        let mut head_said = vec![0.0; length * self.head_size];
+        let mut head_attended = vec![0.0; length * self.head_size];
         for head in 0..self.heads {
             let part = |which: usize| {
                 let begin = which * width + head * self.head_size;
@@ -86,10 +86,10 @@ impl Attention {
                 Softmax::new_mut(row).dispatch();
             }
             let weights = Matrix::from_data([length, length], &weights[..]);
-            multiplier.multiply(weights, part(2), 1.0, &mut head_said)?;
-            let places = said.chunks_exact_mut(width);
-            for (place, row) in places.zip(head_said.chunks_exact(self.head_size)) {
-                place[head * self.head_size..][..self.head_size].copy_from_slice(row);
+            multiplier.multiply(weights, part(2), 1.0, &mut head_attended)?;
+            let targets = attended.chunks_exact_mut(width);
+            for (target, row) in targets.zip(head_attended.chunks_exact(self.head_size)) {
+                target[head * self.head_size..][..self.head_size].copy_from_slice(row);
             }
         }
         Ok(())

@@ -62,9 +62,9 @@ impl Encoder {
             return Err(EncodeError::NoTokens);
         }
         let mut rows = self.embedding.embed_tokens(texts)?;
-        let mut room = BlockBuffers::default();
+        let mut buffers = BlockBuffers::default();
         for block in &self.blocks {
-            block.apply(multiplier, &mut rows, &lengths, &mut room)?;
+            block.apply(multiplier, &mut rows, &lengths, &mut buffers)?;
         }
         let mut left = rows.as_slice();
         for length in lengths {
@@ -78,10 +78,10 @@ impl Encoder {
 
 /// Returns how many of the first texts fit into one batch; at least one.
 fn batch_len(texts: &[Vec<u32>]) -> usize {
-    let mut pieces = 0;
+    let mut tokens = 0;
     let fit = texts.iter().take_while(|text| {
-        pieces += text.len();
-        pieces <= MAX_BATCH_TOKENS
+        tokens += text.len();
+        tokens <= MAX_BATCH_TOKENS
     });
     fit.count().max(1)
 }

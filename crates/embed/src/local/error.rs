@@ -92,10 +92,12 @@ pub(super) enum FolderError {
         tensor: String,
     },
     /// `embeddings.dimensions` differs from the model.
-    #[error("embeddings.dimensions is {wanted}, and the model makes vectors of {found} numbers")]
+    #[error(
+        "embeddings.dimensions is {configured}, and the model makes vectors of {found} numbers"
+    )]
     Dimensions {
         /// Number of dimensions in the settings.
-        wanted: usize,
+        configured: usize,
         /// Number of dimensions of the model.
         found: usize,
     },

@@ -41,9 +41,9 @@ impl LocalEmbedder {
         };
         let local = Self::read_model(folder, settings.model.as_deref()).map_err(unusable)?;
         match (settings.dimensions, local.model.dimensions) {
-            (Some(wanted), Some(found)) if wanted.get() != found => {
-                let wanted = wanted.get();
-                Err(unusable(FolderError::Dimensions { wanted, found }))
+            (Some(configured), Some(found)) if configured.get() != found => {
+                let configured = configured.get();
+                Err(unusable(FolderError::Dimensions { configured, found }))
             }
             _ => Ok(local),
         }
@@ -75,12 +75,12 @@ impl LocalEmbedder {
 
     fn embed_texts(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
         let failed = |error: &dyn fmt::Display| EmbedError::LocalModel(error.to_string());
-        let pieces = texts
+        let tokens = texts
             .iter()
             .map(|text| self.tokenizer.encode(self.prompts.prepend_prompt(text, purpose)))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| failed(&error))?;
-        self.encoder.encode(&pieces).map_err(|error| failed(&error))
+        self.encoder.encode(&tokens).map_err(|error| failed(&error))
     }
 }
 
@@ -150,10 +150,10 @@ mod tests {
         let texts: Vec<&str> = cases.iter().map(|(text, _)| *text).cycle().take(200).collect();
         let vectors = tiny.open().embed(&texts, Purpose::Document).unwrap();
         assert_eq!(vectors.len(), texts.len());
-        for (vector, (_, pieces)) in vectors.iter().zip(cases.iter().cycle()) {
+        for (vector, (_, tokens)) in vectors.iter().zip(cases.iter().cycle()) {
             assert_close(
                 vector,
-                &tiny.reference_vector(ReferenceInput { pieces, first_only: false, tanh: false }),
+                &tiny.reference_vector(ReferenceInput { tokens, first_only: false, tanh: false }),
             );
         }
     }
@@ -162,10 +162,10 @@ mod tests {
     fn pooling_and_activation_follow_configuration() {
         let tiny = TinyModel::new();
         tiny.write_file("1_Pooling/config.json", r#"{"pooling_mode_cls_token": true}"#);
-        let pieces = &[2, 9, 5, 3];
+        let tokens = &[2, 9, 5, 3];
         assert_close(
             &embed_document(&tiny, "the dough"),
-            &tiny.reference_vector(ReferenceInput { pieces, first_only: true, tanh: false }),
+            &tiny.reference_vector(ReferenceInput { tokens, first_only: true, tanh: false }),
         );
         tiny.write_file(
             "1_Pooling/config.json",
@@ -174,22 +174,22 @@ mod tests {
         tiny.set_json_field("config.json", "hidden_act", json!("gelu_new"));
         assert_close(
             &embed_document(&tiny, "the dough"),
-            &tiny.reference_vector(ReferenceInput { pieces, first_only: false, tanh: true }),
+            &tiny.reference_vector(ReferenceInput { tokens, first_only: false, tanh: true }),
         );
     }
 
     #[test]
     fn text_is_truncated_to_maximum_length() {
         let tiny = TinyModel::new();
-        let pieces = &[2, 4, 4, 4, 4, 4, 4, 4, 4, 3];
+        let tokens = &[2, 4, 4, 4, 4, 4, 4, 4, 4, 3];
         let expected =
-            tiny.reference_vector(ReferenceInput { pieces, first_only: false, tanh: false });
+            tiny.reference_vector(ReferenceInput { tokens, first_only: false, tanh: false });
         assert_close(&embed_document(&tiny, &"bread ".repeat(50)), &expected);
         // The number of positions bounds the length, whatever the folder says.
         tiny.set_json_field("sentence_bert_config.json", "max_seq_length", json!(1_000));
-        let pieces = &[2, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 3];
+        let tokens = &[2, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 3];
         let expected =
-            tiny.reference_vector(ReferenceInput { pieces, first_only: false, tanh: false });
+            tiny.reference_vector(ReferenceInput { tokens, first_only: false, tanh: false });
         assert_close(&embed_document(&tiny, &"bread ".repeat(50)), &expected);
     }
 
@@ -248,8 +248,8 @@ mod tests {
         ] {
             let tiny = TinyModel::new();
             tiny.remove_file(file);
-            let said = tiny.open_error();
-            assert!(said.contains(&format!("`{file}` is missing")), "{said}");
+            let error = tiny.open_error();
+            assert!(error.contains(&format!("`{file}` is missing")), "{error}");
         }
         let tiny = TinyModel::new();
         tiny.remove_file("model.safetensors");
@@ -284,8 +284,8 @@ mod tests {
         ] {
             let tiny = TinyModel::new();
             tiny.set_json_field(file, field, value);
-            let said = tiny.open_error();
-            assert!(said.contains(words) && said.contains(file), "{said}");
+            let error = tiny.open_error();
+            assert!(error.contains(words) && error.contains(file), "{error}");
         }
         let tiny = TinyModel::new();
         tiny.write_file("modules.json", r#"[{"path": "", "type": "x.Transformer"}, {"path": "1_Pooling", "type": "x.Pooling"}, {"path": "2_Dense", "type": "x.Dense"}]"#);
@@ -298,14 +298,17 @@ mod tests {
     fn mismatched_weights_are_named_by_tensor() {
         let mut tiny = TinyModel::new();
         tiny.set_json_field("config.json", "intermediate_size", json!(17));
-        let said = tiny.open_error();
-        assert!(said.contains("`encoder.layer.0.intermediate.dense.weight`"), "{said}");
-        assert!(said.contains("[16, 8]") && said.contains("[17, 8]"), "{said}");
+        let error = tiny.open_error();
+        assert!(error.contains("`encoder.layer.0.intermediate.dense.weight`"), "{error}");
+        assert!(error.contains("[16, 8]") && error.contains("[17, 8]"), "{error}");
 
         tiny.set_json_field("config.json", "intermediate_size", json!(16));
         tiny.set_json_field("config.json", "num_hidden_layers", json!(usize::MAX));
-        let said = tiny.open_error();
-        assert!(said.contains("no tensor `encoder.layer.2.attention.self.query.weight`"), "{said}");
+        let error = tiny.open_error();
+        assert!(
+            error.contains("no tensor `encoder.layer.2.attention.self.query.weight`"),
+            "{error}"
+        );
 
         tiny.set_json_field("config.json", "num_hidden_layers", json!(2));
         tiny.save_weights_as("", Dtype::BF16);
@@ -313,9 +316,9 @@ mod tests {
 
         tiny.tensor_mut("encoder.layer.1.output.LayerNorm.bias").1[3] = f32::NAN;
         tiny.save_weights();
-        let said = tiny.open_error();
-        assert!(said.contains("`encoder.layer.1.output.LayerNorm.bias`"), "{said}");
-        assert!(said.contains("not finite"), "{said}");
+        let error = tiny.open_error();
+        assert!(error.contains("`encoder.layer.1.output.LayerNorm.bias`"), "{error}");
+        assert!(error.contains("not finite"), "{error}");
 
         tiny.remove_tensor("embeddings.token_type_embeddings.weight");
         tiny.save_weights();

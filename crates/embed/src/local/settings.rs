@@ -73,8 +73,8 @@ impl ModelSettings {
         let pooling = read_modules(folder, bert.hidden_size)?;
         let sentences: SentenceConfig =
             folder.read_optional_json(SENTENCE_CONFIG)?.unwrap_or_default();
-        let places = bert.max_position_embeddings;
-        let max_tokens = sentences.max_seq_length.unwrap_or(places).min(places);
+        let positions = bert.max_position_embeddings;
+        let max_tokens = sentences.max_seq_length.unwrap_or(positions).min(positions);
         if max_tokens < MIN_TOKENS {
             return Err(FolderError::Unsupported {
                 file: SENTENCE_CONFIG.to_owned(),

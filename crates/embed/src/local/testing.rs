@@ -31,7 +31,7 @@ pub(super) struct TinyModel {
 /// Input of the reference implementation.
 #[derive(Clone, Copy)]
 pub(super) struct ReferenceInput<'a> {
-    pub(super) pieces: &'a [u32],
+    pub(super) tokens: &'a [u32],
     pub(super) first_only: bool,
     pub(super) tanh: bool,
 }
@@ -136,19 +136,19 @@ impl TinyModel {
     }
 
     /// Returns the vector that the formulas give.
-    pub(super) fn reference_vector(&self, asked: ReferenceInput<'_>) -> Vec<f64> {
+    pub(super) fn reference_vector(&self, input: ReferenceInput<'_>) -> Vec<f64> {
         let rows = self.tensor_rows("embeddings.word_embeddings.weight");
-        let places = self.tensor_rows("embeddings.position_embeddings.weight");
+        let positions = self.tensor_rows("embeddings.position_embeddings.weight");
         let segment = &self.tensor_rows("embeddings.token_type_embeddings.weight")[0];
-        let embedded = asked.pieces.iter().zip(&places).map(|(piece, place)| {
-            let row = &rows[usize::try_from(*piece).unwrap()];
-            (0..WIDTH).map(|it| row[it] + place[it] + segment[it]).collect()
+        let embedded = input.tokens.iter().zip(&positions).map(|(token, position)| {
+            let row = &rows[usize::try_from(*token).unwrap()];
+            (0..WIDTH).map(|it| row[it] + position[it] + segment[it]).collect()
         });
         let mut rows = self.reference_norm("embeddings.LayerNorm", &embedded.collect());
         for block in 0..BLOCKS {
-            rows = self.reference_block(&format!("encoder.layer.{block}"), &rows, asked.tanh);
+            rows = self.reference_block(&format!("encoder.layer.{block}"), &rows, input.tanh);
         }
-        let pooled = if asked.first_only { &rows[..1] } else { &rows[..] };
+        let pooled = if input.first_only { &rows[..1] } else { &rows[..] };
         let count = f64::from(u32::try_from(pooled.len()).unwrap());
         (0..WIDTH).map(|it| pooled.iter().map(|row| row[it]).sum::<f64>() / count).collect()
     }
@@ -156,28 +156,29 @@ impl TinyModel {
     fn reference_block(&self, name: &str, rows: &MatrixRows, tanh: bool) -> MatrixRows {
         let part =
             |which: &str| self.reference_linear(&format!("{name}.attention.self.{which}"), rows);
-        let (asks, answers, says) = (part("query"), part("key"), part("value"));
+        let (queries, keys, values) = (part("query"), part("key"), part("value"));
         let size = WIDTH / HEADS;
-        let mut said = vec![vec![0.0; WIDTH]; rows.len()];
+        let mut attended = vec![vec![0.0; WIDTH]; rows.len()];
         for head in 0..HEADS {
             let span = head * size..(head + 1) * size;
-            for (row, request) in asks.iter().enumerate() {
-                let weights: Vec<f64> = answers
+            for (row, query) in queries.iter().enumerate() {
+                let weights: Vec<f64> = keys
                     .iter()
-                    .map(|answer| {
-                        span.clone().map(|it| request[it] * answer[it]).sum::<f64>() / 2.0
-                    })
+                    .map(|key| span.clone().map(|it| query[it] * key[it]).sum::<f64>() / 2.0)
                     .map(f64::exp)
                     .collect();
                 let sum: f64 = weights.iter().sum();
                 for it in span.clone() {
-                    said[row][it] =
-                        weights.iter().zip(&says).map(|(weight, say)| weight / sum * say[it]).sum();
+                    attended[row][it] = weights
+                        .iter()
+                        .zip(&values)
+                        .map(|(weight, value)| weight / sum * value[it])
+                        .sum();
                 }
             }
         }
         let attended = add_rows(
-            &self.reference_linear(&format!("{name}.attention.output.dense"), &said),
+            &self.reference_linear(&format!("{name}.attention.output.dense"), &attended),
             rows,
         );
         let attended =

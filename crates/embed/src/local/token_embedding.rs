@@ -27,16 +27,16 @@ impl TokenEmbedding {
         let mut table = |name: &str, rows: usize| {
             weights.read_tensor(&format!("embeddings.{name}_embeddings.weight"), &[rows, width])
         };
-        let pieces = table("word", bert.vocab_size)?;
-        let mut places = table("position", bert.max_position_embeddings)?;
+        let token_table = table("word", bert.vocab_size)?;
+        let mut position_table = table("position", bert.max_position_embeddings)?;
         let segments = table("token_type", bert.type_vocab_size)?;
-        for place in places.chunks_exact_mut(width) {
-            for (number, segment) in place.iter_mut().zip(&segments) {
+        for position in position_table.chunks_exact_mut(width) {
+            for (number, segment) in position.iter_mut().zip(&segments) {
                 *number += segment;
             }
         }
         let norm = LayerNorm::read(weights, "embeddings.LayerNorm", width, bert.layer_norm_eps)?;
-        Ok(Self { token_table: pieces, position_table: places, norm, width })
+        Ok(Self { token_table, position_table, norm, width })
     }
 
     /// Returns a normalised row for each token of each text. Fails for unknown tokens and for texts
@@ -45,19 +45,19 @@ impl TokenEmbedding {
         let count: usize = texts.iter().map(Vec::len).sum();
         let mut rows = Vec::with_capacity(count * self.width);
         for text in texts {
-            let mut places = self.position_table.chunks_exact(self.width);
-            for piece in text {
-                let row = self.token_row(*piece).ok_or(EncodeError::UnknownToken(*piece))?;
-                let place = places.next().ok_or(EncodeError::TooLong(text.len()))?;
-                rows.extend(row.iter().zip(place).map(|(row, place)| row + place));
+            let mut positions = self.position_table.chunks_exact(self.width);
+            for token in text {
+                let row = self.token_row(*token).ok_or(EncodeError::UnknownToken(*token))?;
+                let position = positions.next().ok_or(EncodeError::TooLong(text.len()))?;
+                rows.extend(row.iter().zip(position).map(|(row, position)| row + position));
             }
         }
         self.norm.apply(&mut rows);
         Ok(rows)
     }
 
-    fn token_row(&self, piece: u32) -> Option<&[f32]> {
-        let at = usize::try_from(piece).ok()?.checked_mul(self.width)?;
+    fn token_row(&self, token: u32) -> Option<&[f32]> {
+        let at = usize::try_from(token).ok()?.checked_mul(self.width)?;
         self.token_table.get(at..at.checked_add(self.width)?)
     }
 }

@@ -1,6 +1,6 @@
 //! Tokenization of texts with the vocabulary of the model.
 
-use tokenizers::{Tokenizer as Pieces, TruncationParams};
+use tokenizers::{Tokenizer as HfTokenizer, TruncationParams};
 
 use super::{
     error::FolderError,
@@ -12,7 +12,7 @@ const FILE: &str = "tokenizer.json";
 
 /// Splits texts into tokens.
 pub(super) struct Tokenizer {
-    tokenizer: Pieces,
+    tokenizer: HfTokenizer,
     lower_case: bool,
 }
 
@@ -28,11 +28,11 @@ impl Tokenizer {
             reason: error.to_string(),
         };
         let file = folder.read(FILE, MAX_VOCABULARY_BYTES)?;
-        let mut pieces = Pieces::from_bytes(file).map_err(malformed)?;
+        let mut tokenizer = HfTokenizer::from_bytes(file).map_err(malformed)?;
         let truncation =
             TruncationParams { max_length: settings.max_tokens, ..TruncationParams::default() };
-        pieces.with_padding(None).with_truncation(Some(truncation)).map_err(malformed)?;
-        Ok(Self { tokenizer: pieces, lower_case: settings.lower_case })
+        tokenizer.with_padding(None).with_truncation(Some(truncation)).map_err(malformed)?;
+        Ok(Self { tokenizer, lower_case: settings.lower_case })
     }
 
     /// Returns the token ids of a text, with start and end tokens, truncated to the maximum length.

@@ -62,9 +62,9 @@ impl TransformerBlock {
         multiplier: &MatrixMultiplier,
         rows: &mut Vec<f32>,
         lengths: &[usize],
-        room: &mut BlockBuffers,
+        buffers: &mut BlockBuffers,
     ) -> Result<(), GemmError> {
-        let BlockBuffers { attended, wide } = room;
+        let BlockBuffers { attended, wide } = buffers;
         self.attention.apply(multiplier, rows, lengths, attended)?;
         self.attention_norm.apply_residual(attended, rows);
         self.up_projection.apply(multiplier, attended, wide)?;

@@ -45,9 +45,9 @@ impl<'a> ModelWeights<'a> {
             return Err(FolderError::NotSafetensors { file: other.to_owned() });
         }
         let (mut file, length) = folder.open_file(FILE)?;
-        let mut said = [0; size_of::<u64>()];
-        file.read_exact(&mut said).map_err(unreadable)?;
-        let header_bytes = u64::from_le_bytes(said);
+        let mut length_bytes = [0; size_of::<u64>()];
+        file.read_exact(&mut length_bytes).map_err(unreadable)?;
+        let header_bytes = u64::from_le_bytes(length_bytes);
         let limit = MAX_HEADER_BYTES.min(length.saturating_sub(LENGTH_BYTES));
         if header_bytes > limit {
             let file = format!("the header of {FILE}");

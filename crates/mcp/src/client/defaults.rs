@@ -77,8 +77,8 @@ impl RequestDefaults {
     /// Parses a `config` in JSON. Numbers are clamped to their range.
     pub fn from_json(json: &[u8]) -> Result<Self, DefaultsError> {
         let config: Config = serde_json::from_slice(json)?;
-        let clamp = |wish: Option<i64>, least: usize, most: usize| {
-            wish.map(|wish| usize::try_from(wish).unwrap_or(0).clamp(least, most))
+        let clamp = |value: Option<i64>, min: usize, max: usize| {
+            value.map(|value| usize::try_from(value).unwrap_or(0).clamp(min, max))
         };
         Ok(Self {
             preferences: Preferences {

@@ -53,16 +53,11 @@ const KNOWN_CLIENTS: [ClientPreferences; 9] = [
 const DEFAULT_PREFERENCES: ClientPreferences = preferences("", NameStyle::Dotted, true);
 
 const fn preferences(
-    mark: &'static str,
-    names: NameStyle,
+    name_fragment: &'static str,
+    name_style: NameStyle,
     deep_research: bool,
 ) -> ClientPreferences {
-    ClientPreferences {
-        name_fragment: mark,
-        name_style: names,
-        deep_research,
-        reads_result_size: false,
-    }
+    ClientPreferences { name_fragment, name_style, deep_research, reads_result_size: false }
 }
 
 impl Client {

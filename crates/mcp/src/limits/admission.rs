@@ -136,14 +136,14 @@ pub struct ConnectionPermit {
 /// the user's next check.
 #[derive(Debug)]
 pub(crate) struct CheckPermit {
-    begun: Instant,
+    started_at: Instant,
     next_check: OwnedMutexGuard<Instant>,
     _call: CallPermit,
 }
 
 impl Drop for CheckPermit {
     fn drop(&mut self) {
-        let pause = self.begun.elapsed() * CHECK_PAUSE_FACTOR;
+        let pause = self.started_at.elapsed() * CHECK_PAUSE_FACTOR;
         *self.next_check = Instant::now() + pause.min(MAX_CHECK_PAUSE);
     }
 }
@@ -156,9 +156,9 @@ impl Default for AdmissionControl {
 
 impl AdmissionControl {
     /// Creates an admission control without users.
-    pub(crate) fn new(capacity: AdmissionLimits) -> Self {
-        let running = Arc::new(Semaphore::new(capacity.max_running.min(Semaphore::MAX_PERMITS)));
-        Self { limits: capacity, users: DashMap::new(), running, waiting: AtomicUsize::new(0) }
+    pub(crate) fn new(limits: AdmissionLimits) -> Self {
+        let running = Arc::new(Semaphore::new(limits.max_running.min(Semaphore::MAX_PERMITS)));
+        Self { limits, users: DashMap::new(), running, waiting: AtomicUsize::new(0) }
     }
 
     /// Returns the maximum duration of a call, queueing included.
@@ -173,35 +173,35 @@ impl AdmissionControl {
         user: &UserId,
         connection: Option<&Arc<Semaphore>>,
     ) -> Result<CallPermit, Failure> {
-        let known = self.user_slots(user);
-        if let Some(turn) = self.try_acquire_call_permit(&known, connection) {
-            return Ok(turn);
+        let slots = self.user_slots(user);
+        if let Some(permit) = self.try_acquire_call_permit(&slots, connection) {
+            return Ok(permit);
         }
-        let crowded = || Failure::too_many_calls(known.waiting.load(Ordering::Relaxed));
-        let _place = QueueSlot::try_acquire(&known.waiting, self.limits.max_waiting_per_user)
-            .ok_or_else(crowded)?;
-        let _place = QueueSlot::try_acquire(&self.waiting, self.limits.max_waiting)
+        let too_many_calls = || Failure::too_many_calls(slots.waiting.load(Ordering::Relaxed));
+        let _slot = QueueSlot::try_acquire(&slots.waiting, self.limits.max_waiting_per_user)
+            .ok_or_else(too_many_calls)?;
+        let _slot = QueueSlot::try_acquire(&self.waiting, self.limits.max_waiting)
             .ok_or_else(Failure::server_busy)?;
         let mut has_own = false;
         let wait = async {
             let connection = match connection {
-                Some(turns) => Some(Arc::clone(turns).acquire_owned().await.ok()?),
+                Some(permits) => Some(Arc::clone(permits).acquire_owned().await.ok()?),
                 None => None,
             };
-            let own = Arc::clone(&known.running).acquire_owned().await.ok()?;
+            let own = Arc::clone(&slots.running).acquire_owned().await.ok()?;
             has_own = true;
             let server = Arc::clone(&self.running).acquire_owned().await.ok()?;
             Some(CallPermit {
                 _connection: connection,
                 _user: own,
                 _server: server,
-                _user_slots: Arc::clone(&known),
+                _user_slots: Arc::clone(&slots),
             })
         };
         match tokio::time::timeout(self.limits.queue_timeout, wait).await {
-            Ok(Some(turn)) => Ok(turn),
+            Ok(Some(permit)) => Ok(permit),
             Ok(None) | Err(_) if has_own => Err(Failure::server_busy()),
-            Ok(None) | Err(_) => Err(crowded()),
+            Ok(None) | Err(_) => Err(too_many_calls()),
         }
     }
 
@@ -211,9 +211,9 @@ impl AdmissionControl {
         &self,
         user: &UserId,
     ) -> Result<ConnectionPermit, Failure> {
-        let known = self.user_slots(user);
-        match Arc::clone(&known.connections).try_acquire_owned() {
-            Ok(permit) => Ok(ConnectionPermit { _permit: permit, _user_slots: known }),
+        let slots = self.user_slots(user);
+        match Arc::clone(&slots.connections).try_acquire_owned() {
+            Ok(permit) => Ok(ConnectionPermit { _permit: permit, _user_slots: slots }),
             Err(_) => Err(Failure::too_many_connections(self.limits.max_connections_per_user)),
         }
     }
@@ -223,11 +223,11 @@ impl AdmissionControl {
         &self,
         user: &UserId,
     ) -> Result<ConnectionPermit, Failure> {
-        let known = self.user_slots(user);
-        let most = self.limits.max_subscriptions_per_user;
-        let permit = Arc::clone(&known.subscriptions).try_acquire_owned();
-        let permit = permit.map_err(|_| Failure::too_many_subscriptions("user", most))?;
-        Ok(ConnectionPermit { _permit: permit, _user_slots: known })
+        let slots = self.user_slots(user);
+        let max = self.limits.max_subscriptions_per_user;
+        let permit = Arc::clone(&slots.subscriptions).try_acquire_owned();
+        let permit = permit.map_err(|_| Failure::too_many_subscriptions("user", max))?;
+        Ok(ConnectionPermit { _permit: permit, _user_slots: slots })
     }
 
     /// Returns the maximum number of resources that one session or stream is subscribed to.
@@ -244,7 +244,7 @@ impl AdmissionControl {
         }
         loop {
             if let Ok(call) = self.acquire_call_permit(user, None).await {
-                return CheckPermit { begun: Instant::now(), next_check, _call: call };
+                return CheckPermit { started_at: Instant::now(), next_check, _call: call };
             }
             tokio::time::sleep(CHECK_RETRY_INTERVAL).await;
         }
@@ -267,15 +267,15 @@ impl AdmissionControl {
     }
 
     /// Returns the number of open connections and subscriptions of all users.
-    pub(crate) fn held(&self) -> usize {
-        let most = self.limits.max_connections_per_user;
-        let of = |user: &UserSlots| most.saturating_sub(user.connections.available_permits());
+    pub(crate) fn open_connections(&self) -> usize {
+        let max = self.limits.max_connections_per_user;
+        let of = |user: &UserSlots| max.saturating_sub(user.connections.available_permits());
         self.users.iter().map(|entry| of(entry.value())).sum()
     }
 
     fn user_slots(&self, user: &UserId) -> Arc<UserSlots> {
-        if let Some(known) = self.users.get(user) {
-            return Arc::clone(&known);
+        if let Some(slots) = self.users.get(user) {
+            return Arc::clone(&slots);
         }
         let new = || Arc::new(UserSlots::new(&self.limits));
         Arc::clone(&self.users.entry(user.clone()).or_insert_with(new))
@@ -283,30 +283,30 @@ impl AdmissionControl {
 
     fn try_acquire_call_permit(
         &self,
-        known: &Arc<UserSlots>,
+        slots: &Arc<UserSlots>,
         connection: Option<&Arc<Semaphore>>,
     ) -> Option<CallPermit> {
         let connection = match connection {
-            Some(turns) => Some(Arc::clone(turns).try_acquire_owned().ok()?),
+            Some(permits) => Some(Arc::clone(permits).try_acquire_owned().ok()?),
             None => None,
         };
         Some(CallPermit {
             _connection: connection,
-            _user: Arc::clone(&known.running).try_acquire_owned().ok()?,
+            _user: Arc::clone(&slots.running).try_acquire_owned().ok()?,
             _server: Arc::clone(&self.running).try_acquire_owned().ok()?,
-            _user_slots: Arc::clone(known),
+            _user_slots: Arc::clone(slots),
         })
     }
 }
 
 impl UserSlots {
-    fn new(capacity: &AdmissionLimits) -> Self {
-        let turns = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
+    fn new(limits: &AdmissionLimits) -> Self {
+        let permits = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
         Self {
-            running: turns(capacity.max_running_per_user),
+            running: permits(limits.max_running_per_user),
             waiting: AtomicUsize::new(0),
-            connections: turns(capacity.max_connections_per_user),
-            subscriptions: turns(capacity.max_subscriptions_per_user),
+            connections: permits(limits.max_connections_per_user),
+            subscriptions: permits(limits.max_subscriptions_per_user),
             next_check: Arc::new(Mutex::new(Instant::now())),
         }
     }
@@ -316,8 +316,8 @@ impl UserSlots {
 struct QueueSlot<'a>(&'a AtomicUsize);
 
 impl<'a> QueueSlot<'a> {
-    fn try_acquire(count: &'a AtomicUsize, most: usize) -> Option<Self> {
-        let one_more = |waiting: usize| (waiting < most).then_some(waiting + 1);
+    fn try_acquire(count: &'a AtomicUsize, max: usize) -> Option<Self> {
+        let one_more = |waiting: usize| (waiting < max).then_some(waiting + 1);
         count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
         Some(Self(count))
     }
@@ -340,11 +340,8 @@ mod tests {
         name.parse().unwrap()
     }
 
-    fn admission(capacity: AdmissionLimits) -> AdmissionControl {
-        AdmissionControl::new(AdmissionLimits {
-            queue_timeout: Duration::from_hours(1),
-            ..capacity
-        })
+    fn admission(limits: AdmissionLimits) -> AdmissionControl {
+        AdmissionControl::new(AdmissionLimits { queue_timeout: Duration::from_hours(1), ..limits })
     }
 
     #[actix::test]
@@ -366,14 +363,14 @@ mod tests {
     #[actix::test]
     async fn full_queue_rejects_call_and_names_limit() {
         let (ada, eve) = (user("ada"), user("eve"));
-        let capacity = AdmissionLimits {
+        let limits = AdmissionLimits {
             max_running_per_user: 1,
             max_waiting_per_user: 1,
             max_running: 2,
             max_waiting: 1,
             ..AdmissionLimits::default()
         };
-        let admission = admission(capacity);
+        let admission = admission(limits);
         let _running = (
             admission.acquire_call_permit(&ada, None).await.unwrap(),
             admission.acquire_call_permit(&eve, None).await.unwrap(),
@@ -389,12 +386,12 @@ mod tests {
     #[actix::test]
     async fn timed_out_call_is_rejected_and_leaves_queue() {
         let ada = user("ada");
-        let capacity = AdmissionLimits {
+        let limits = AdmissionLimits {
             max_running_per_user: 1,
             queue_timeout: Duration::ZERO,
             ..AdmissionLimits::default()
         };
-        let admission = AdmissionControl::new(capacity);
+        let admission = AdmissionControl::new(limits);
         let _running = admission.acquire_call_permit(&ada, None).await.unwrap();
         assert!(matches!(
             admission.acquire_call_permit(&ada, None).await.unwrap_err().kind,
@@ -407,12 +404,12 @@ mod tests {
     async fn connection_has_its_own_call_permits() {
         let ada = user("ada");
         let admission = admission(AdmissionLimits::default());
-        let turns = Arc::new(Semaphore::new(1));
-        let first = admission.acquire_call_permit(&ada, Some(&turns)).await.unwrap();
-        assert!(admission.acquire_call_permit(&ada, Some(&turns)).now_or_never().is_none());
+        let permits = Arc::new(Semaphore::new(1));
+        let first = admission.acquire_call_permit(&ada, Some(&permits)).await.unwrap();
+        assert!(admission.acquire_call_permit(&ada, Some(&permits)).now_or_never().is_none());
         assert!(admission.acquire_call_permit(&ada, None).now_or_never().is_some());
         drop(first);
-        admission.acquire_call_permit(&ada, Some(&turns)).await.unwrap();
+        admission.acquire_call_permit(&ada, Some(&permits)).await.unwrap();
     }
 
     #[actix::test]
@@ -424,7 +421,7 @@ mod tests {
         assert!(admission.acquire_check_permit(&ada).now_or_never().is_none());
         assert!(admission.acquire_check_permit(&eve).now_or_never().is_some());
         // The check has taken two seconds.
-        check.begun -= Duration::from_secs(2);
+        check.started_at -= Duration::from_secs(2);
         drop(check);
         assert_eq!(admission.running(), 0);
         let wait = *admission.user_slots(&ada).next_check.lock().await - Instant::now();
@@ -437,11 +434,11 @@ mod tests {
         let limits =
             AdmissionLimits { max_subscriptions_per_user: 1, ..AdmissionLimits::default() };
         let admission = admission(limits);
-        let held = admission.acquire_subscription_permit(&user("ada")).unwrap();
+        let permit = admission.acquire_subscription_permit(&user("ada")).unwrap();
         let refused = admission.acquire_subscription_permit(&user("ada")).unwrap_err();
         assert!(refused.message.contains("at most 1 subscriptions"), "{refused:?}");
         admission.acquire_subscription_permit(&user("eve")).unwrap();
-        drop(held);
+        drop(permit);
         admission.acquire_subscription_permit(&user("ada")).unwrap();
     }
 
@@ -451,13 +448,13 @@ mod tests {
             max_connections_per_user: 1,
             ..AdmissionLimits::default()
         });
-        let held = admission.acquire_connection_permit(&user("ada")).unwrap();
+        let permit = admission.acquire_connection_permit(&user("ada")).unwrap();
         admission.acquire_connection_permit(&user("ada")).unwrap_err();
         let _other = admission.acquire_connection_permit(&user("eve")).unwrap();
-        assert_eq!(admission.held(), 2);
-        drop(held);
+        assert_eq!(admission.open_connections(), 2);
+        drop(permit);
         admission.remove_idle_users();
-        assert_eq!((admission.users.len(), admission.held()), (1, 1));
+        assert_eq!((admission.users.len(), admission.open_connections()), (1, 1));
         admission.acquire_connection_permit(&user("ada")).unwrap();
     }
 }

@@ -100,16 +100,16 @@ impl Failure {
     }
 
     /// Failure of a user with too many open connections and subscriptions.
-    pub(crate) fn too_many_connections(most: usize) -> Self {
+    pub(crate) fn too_many_connections(max: usize) -> Self {
         let message = format!(
-            "a user has at most {most} WebSockets, streams and subscriptions: close one first"
+            "a user has at most {max} WebSockets, streams and subscriptions: close one first"
         );
         Self::new(FailureKind::TooMany(Duration::ZERO), message)
     }
 
     /// Failure of a `owner`, such as a session, with too many subscriptions.
-    pub(crate) fn too_many_subscriptions(owner: &str, most: usize) -> Self {
-        let message = format!("a {owner} has at most {most} subscriptions: cancel one first");
+    pub(crate) fn too_many_subscriptions(owner: &str, max: usize) -> Self {
+        let message = format!("a {owner} has at most {max} subscriptions: cancel one first");
         Self::new(FailureKind::TooMany(Duration::ZERO), message)
     }
 
@@ -119,8 +119,8 @@ impl Failure {
     }
 
     /// Failure of a call that exceeded the call timeout.
-    pub(crate) fn call_timeout(longest: Duration) -> Self {
-        let seconds = longest.as_secs_f64();
+    pub(crate) fn call_timeout(timeout: Duration) -> Self {
+        let seconds = timeout.as_secs_f64();
         Self::internal_error(format!(
             "the call took longer than {seconds} s and was stopped; request less"
         ))

@@ -57,8 +57,8 @@ pub struct ProgressReporter {
 }
 
 impl ProgressReporter {
-    pub(crate) fn new(link: Outbound, token: Value) -> Self {
-        Self { outbound: link, token }
+    pub(crate) fn new(outbound: Outbound, token: Value) -> Self {
+        Self { outbound, token }
     }
 
     /// Reports that `done` of `total` units are finished. The last report should have `done ==

@@ -43,26 +43,26 @@ impl Service {
         opened: &mut Option<SessionId>,
     ) -> Result<MethodResult, Failure> {
         let params: InitializeParams = parse_params(params)?;
-        let wished = params.config.as_ref().map(parse_config).transpose()?.unwrap_or_default();
+        let requested = params.config.as_ref().map(parse_config).transpose()?.unwrap_or_default();
         let revision = ProtocolVersion::negotiate(&params.protocol_version);
         let mut name = params.client_info.map(|info| info.name).unwrap_or_default();
         // The name is stored for the lifetime of the session.
         name.truncate(name.floor_char_boundary(MAX_CLIENT_NAME_BYTES));
-        let known = peer.session.as_ref().filter(|id| self.has_session(id, &peer.principal));
-        let id = known.cloned().unwrap_or_else(|| {
+        let existing = peer.session.as_ref().filter(|id| self.has_session(id, &peer.principal));
+        let id = existing.cloned().unwrap_or_else(|| {
             let id = self.sessions.open_session(&peer.principal);
             *opened = Some(id.clone());
             id
         });
-        let agreed = HandshakeResult {
+        let handshake = HandshakeResult {
             client: Client { name: name.into() },
             revision,
             capabilities: ClientCapabilities::from_declaration(params.capabilities.as_ref()),
-            defaults: peer.defaults.or(wished),
+            defaults: peer.defaults.or(requested),
         };
-        let names = self.name_style(peer, &agreed.client);
-        let capabilities = server_info::capabilities(&*self.handler, agreed.capabilities);
-        self.sessions.record_handshake(&id, agreed);
+        let names = self.name_style(peer, &handshake.client);
+        let capabilities = server_info::capabilities(&*self.handler, handshake.capabilities);
+        self.sessions.record_handshake(&id, handshake);
         let implementation = if revision.has_icons() {
             server_info::implementation_with_icons()
         } else {
@@ -132,8 +132,8 @@ impl Service {
             "resources/unsubscribe" => {
                 let ResourceParams { uri } = parse_params(params)?;
                 context.request_metrics.items().record([&uri]);
-                if let Some(live) = &context.session_channel {
-                    live.watched_resources.unwatch(&uri);
+                if let Some(channel) = &context.session_channel {
+                    channel.watched_resources.unwatch(&uri);
                 }
                 Ok(MethodResult::empty())
             }
@@ -149,8 +149,8 @@ impl Service {
             "completion/complete" => self.complete(context, params).await,
             "logging/setLevel" => {
                 let SetLevelParams { level } = parse_params(params)?;
-                if let Some(live) = &context.session_channel {
-                    live.set_log_level(level);
+                if let Some(channel) = &context.session_channel {
+                    channel.set_log_level(level);
                 }
                 Ok(MethodResult::empty())
             }
@@ -174,8 +174,8 @@ impl Service {
         if let Some(wait) = self.options.rates.count_tool_call(principal.user(), tool.name) {
             return Err(Failure::too_many(wait));
         }
-        if let (false, Some(mirror)) = (context.revision.has_sessions(), &context.peer.headers) {
-            check_parameter_headers(mirror, &tool.schemas.input, arguments)?;
+        if let (false, Some(headers)) = (context.revision.has_sessions(), &context.peer.headers) {
+            check_parameter_headers(headers, &tool.schemas.input, arguments)?;
         }
         let call = self.request_context(context, params, "tools/call", tool.name)?;
         let answer =
@@ -241,10 +241,10 @@ impl Service {
     ) -> Result<MethodResult, Failure> {
         let CompleteParams { reference, argument, context: others } = parse_params(params)?;
         let others = others.and_then(|others| others.arguments).unwrap_or_default();
-        let unfinished = CompletionRequest { reference, argument, known_arguments: others };
+        let request = CompletionRequest { reference, argument, known_arguments: others };
         let call = context.request_context(Input::default());
         let Completion { mut values, total } =
-            self.handler.complete_argument(&unfinished, &call).await?;
+            self.handler.complete_argument(&request, &call).await?;
         let more = values.len() > MAX_COMPLETIONS || total > Some(values.len());
         let total = total.unwrap_or(values.len());
         values.truncate(MAX_COMPLETIONS);
@@ -258,7 +258,7 @@ impl Service {
         params: Option<&RawValue>,
     ) -> Result<MethodResult, Failure> {
         let ResourceParams { uri } = parse_params(params)?;
-        let Some(live) = &context.session_channel else {
+        let Some(channel) = &context.session_channel else {
             return Err(Failure::invalid_request(
                 "subscriptions belong to a session: open one with `initialize`",
             ));
@@ -266,8 +266,8 @@ impl Service {
         let call = context.request_context(Input::default());
         // Watch for changes first, so that none is missed between reading the resource and watching
         // it.
-        self.spawn_watcher(live, call.detached());
-        self.watch_resource(&live.watched_resources, &uri, &call).await?;
+        self.spawn_watcher(channel, call.detached());
+        self.watch_resource(&channel.watched_resources, &uri, &call).await?;
         Ok(MethodResult::empty())
     }
 
@@ -277,49 +277,50 @@ impl Service {
         context: &MethodContext<'_>,
         params: Option<&RawValue>,
     ) -> Result<MethodResult, Failure> {
-        let ListenParams { notifications: mut wishes } = parse_params(params)?;
-        wishes.tools_list_changed &= self.handler.can_change_tools();
+        let ListenParams { notifications: mut filter } = parse_params(params)?;
+        filter.tools_list_changed &= self.handler.can_change_tools();
         let mut tool_changes = self.tool_changes.subscribe();
         let mut changes = self.handler.subscribe_changes(&context.principal);
         let call = context.request_context(Input::default());
         let watched = WatchedResources::default();
         let permit = self.admission.acquire_call_permit(call.principal.user(), None).await?;
-        for uri in &wishes.resource_subscriptions {
+        for uri in &filter.resource_subscriptions {
             self.watch_resource(&watched, uri, &call).await?;
         }
         drop(permit);
         let stream: Value = serde_json::from_str(context.id.get()).unwrap_or_default();
-        let about = json!({ "io.modelcontextprotocol/subscriptionId": stream });
-        let agreed = json!({ "notifications": wishes, "_meta": about });
-        let agreed = jsonrpc::notification("notifications/subscriptions/acknowledged", &agreed);
-        if !context.outbound.send(agreed).await {
+        let meta = json!({ "io.modelcontextprotocol/subscriptionId": stream });
+        let acknowledged = json!({ "notifications": filter, "_meta": meta });
+        let acknowledged =
+            jsonrpc::notification("notifications/subscriptions/acknowledged", &acknowledged);
+        if !context.outbound.send(acknowledged).await {
             return Err(Failure::invalid_request(
                 "this method needs a stream: accept text/event-stream as well",
             ));
         }
         let notify = |method: &str, mut params: Value| {
             if let Value::Object(fields) = &mut params {
-                fields.insert("_meta".to_owned(), about.clone());
+                fields.insert("_meta".to_owned(), meta.clone());
             }
             context.outbound.send(jsonrpc::notification(method, &params))
         };
         let resource_updates = async {
-            while let Some(turn) = self.next_change(&mut changes, &call).await {
+            while let Some(permit) = self.next_change(&mut changes, &call).await {
                 let changed = self.take_changed(&watched, &call).await;
-                drop(turn);
+                drop(permit);
                 for uri in changed {
                     notify("notifications/resources/updated", updated_params(&uri)).await;
                 }
             }
         };
         let tool_updates = async {
-            while wishes.tools_list_changed && tool_changes.changed().await.is_ok() {
+            while filter.tools_list_changed && tool_changes.changed().await.is_ok() {
                 notify("notifications/tools/list_changed", json!({})).await;
             }
         };
         let updates = Box::pin(join(resource_updates, tool_updates));
         select(updates, Box::pin(self.wait_for_shutdown())).await;
-        Ok(MethodResult::empty().with_meta(about.as_object().cloned()))
+        Ok(MethodResult::empty().with_meta(meta.as_object().cloned()))
     }
 
     /// Builds the request context, with the client's input if the request is a retry.
@@ -355,11 +356,11 @@ impl Service {
         let FailureKind::InputRequired(input) = failure.kind else { return Err(failure) };
         let InputRequired { requests, state } = *input;
         let purpose = StateBinding { principal: &context.principal, method, name };
-        let mut asked = Map::from_iter([("inputRequests".to_owned(), requests.into())]);
+        let mut fields = Map::from_iter([("inputRequests".to_owned(), requests.into())]);
         if let Some(state) = state {
-            asked.insert("requestState".to_owned(), self.state_signer.sign(state, purpose).into());
+            fields.insert("requestState".to_owned(), self.state_signer.sign(state, purpose).into());
         }
-        Ok(MethodResult::new(jsonrpc::to_json(&asked)).wants_input())
+        Ok(MethodResult::new(jsonrpc::to_json(&fields)).wants_input())
     }
 
     fn discover(&self, context: &MethodContext<'_>) -> MethodResult {
@@ -410,11 +411,11 @@ pub(crate) fn parse_params<'a, T: Deserialize<'a>>(
     }
     let mut reader = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let place = error.path().to_string();
+        let path = error.path().to_string();
         let reason = error.into_inner();
-        Failure::invalid_params(match place.as_str() {
+        Failure::invalid_params(match path.as_str() {
             "." => format!("params: {reason}"),
-            place => format!("params.{place}: {reason}"),
+            path => format!("params.{path}: {reason}"),
         })
     })
 }

@@ -74,21 +74,21 @@ impl Service {
 
     /// Starts a task that sends change notifications for a session until the session ends. Does
     /// nothing if one is running.
-    pub(crate) fn spawn_watcher(&self, live: &Arc<SessionChannel>, call: RequestContext) {
-        if live.is_watching.swap(true, Ordering::Relaxed) {
+    pub(crate) fn spawn_watcher(&self, channel: &Arc<SessionChannel>, call: RequestContext) {
+        if channel.is_watching.swap(true, Ordering::Relaxed) {
             return;
         }
         let mut changes = self.handler.subscribe_changes(&call.principal);
-        let (live, service) = (Arc::downgrade(live), self.clone());
+        let (channel, service) = (Arc::downgrade(channel), self.clone());
         actix::spawn(async move {
             while let Some(permit) = service.next_change(&mut changes, &call).await {
-                let Some(live) = live.upgrade() else { return };
-                let changed = service.take_changed(&live.watched_resources, &call).await;
+                let Some(channel) = channel.upgrade() else { return };
+                let changed = service.take_changed(&channel.watched_resources, &call).await;
                 drop(permit);
                 for uri in changed {
                     let params = updated_params(&uri);
-                    let news = jsonrpc::notification("notifications/resources/updated", &params);
-                    live.send_to_newest_listener(news).await;
+                    let message = jsonrpc::notification("notifications/resources/updated", &params);
+                    channel.send_to_newest_listener(message).await;
                 }
             }
         });

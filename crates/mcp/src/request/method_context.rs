@@ -52,7 +52,7 @@ impl MethodContext<'_> {
             (_, None) => None,
         };
         let level = match &self.session_channel {
-            Some(live) if in_session => Some(live.level()),
+            Some(channel) if in_session => Some(channel.level()),
             _ => self.meta.level,
         };
         RequestContext {

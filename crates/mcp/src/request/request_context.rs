@@ -63,7 +63,7 @@ impl RequestContext {
 
     /// Sends a log message if the client enabled this level.
     pub fn send_log(&self, level: LogLevel, data: &Value) {
-        if self.client_channel.min_log_level.is_some_and(|least| level >= least) {
+        if self.client_channel.min_log_level.is_some_and(|min_level| level >= min_level) {
             let params = serde_json::json!({ "level": level, "logger": "vademecum", "data": data });
             self.client_channel
                 .outbound
@@ -103,14 +103,14 @@ impl RequestContext {
             }
             return Err(Failure::input_required(InputRequired { requests, state }));
         }
-        let Some(live) = &self.client_channel.session_channel else {
+        let Some(channel) = &self.client_channel.session_channel else {
             return Err(Failure::internal_error(
                 "requests to the client need a session; open one with `initialize`",
             ));
         };
         let mut answers = Map::new();
         for (name, request) in requests {
-            let answer = live.request_client(&self.client_channel.outbound, request).await?;
+            let answer = channel.request_client(&self.client_channel.outbound, request).await?;
             answers.insert(name, answer);
         }
         Ok(answers)

@@ -111,9 +111,10 @@ impl<'a> RequestMetrics<'a> {
             .find(|known| *known == request.method)
             .unwrap_or(OTHER_METHOD);
         let audit_entry = begin_audit(observer, peer, method, request.params);
-        let in_header = || peer.headers.as_ref().and_then(|replica| replica.trace);
-        let said = trace_from_meta(request.params).or_else(in_header);
-        let trace = said.or_else(|| observer.exporter.as_ref().map(|_| TraceContext::new_root()));
+        let in_header = || peer.headers.as_ref().and_then(|headers| headers.trace);
+        let received = trace_from_meta(request.params).or_else(in_header);
+        let trace =
+            received.or_else(|| observer.exporter.as_ref().map(|_| TraceContext::new_root()));
         let span =
             tracing::error_span!("call", method, tool = Empty, trace.id = Empty, span.id = Empty);
         if let Some(trace) = trace.filter(|_| !span.is_disabled()) {
@@ -195,7 +196,7 @@ impl<'a> RequestMetrics<'a> {
             // A reply with status `Ok` may still be an error that was recorded before.
             ReplyStatus::Ok => match self.outcome.get() {
                 CallOutcome::Cancelled => CallOutcome::Ok,
-                said => said,
+                recorded => recorded,
             },
             ReplyStatus::Accepted => CallOutcome::Cancelled,
             ReplyStatus::BadRequest
@@ -255,8 +256,8 @@ fn begin_audit(
 impl Drop for RequestMetrics<'_> {
     fn drop(&mut self) {
         let outcome = self.outcome.get();
-        let took = self.method_timer.elapsed();
-        self.finish_audit(took);
+        let duration = self.method_timer.elapsed();
+        self.finish_audit(duration);
         self.method_timer.set_outcome(outcome);
         let tool = self.tool_timer.get_mut().map(|(tool, running)| {
             running.set_outcome(outcome);
@@ -265,7 +266,7 @@ impl Drop for RequestMetrics<'_> {
         self.span.in_scope(|| {
             tracing::info!(
                 outcome = outcome.as_str(),
-                duration_ms = milliseconds(took),
+                duration_ms = milliseconds(duration),
                 session.id = self.session.map(hash_session_id),
                 "`{}` has ended",
                 self.method
@@ -273,13 +274,13 @@ impl Drop for RequestMetrics<'_> {
         });
         let exported = self.observer.exporter.as_ref().zip(self.trace);
         if let Some((exporter, trace)) = exported.filter(|(_, trace)| trace.is_sampled()) {
-            let (method, begun) = (self.method, self.started_at);
+            let (method, started_at) = (self.method, self.started_at);
             exporter.queue_span(FinishedRequest {
                 trace,
                 method,
                 tool,
-                started_at: begun,
-                duration: took,
+                started_at,
+                duration,
                 outcome,
             });
         }
@@ -289,7 +290,7 @@ impl Drop for RequestMetrics<'_> {
 /// Returns the trace context from `_meta.traceparent`.
 fn trace_from_meta(params: Option<&RawValue>) -> Option<TraceContext> {
     #[derive(Deserialize)]
-    struct Said<'a> {
+    struct Params<'a> {
         #[serde(borrow, rename = "_meta")]
         meta: Meta<'a>,
     }
@@ -300,13 +301,13 @@ fn trace_from_meta(params: Option<&RawValue>) -> Option<TraceContext> {
     }
     // Most requests have none, which saves parsing the parameters twice.
     let params = params.map(RawValue::get).filter(|params| params.contains("\"traceparent\""))?;
-    let said: Said<'_> = serde_json::from_str(params).ok()?;
-    TraceContext::parse(said.meta.traceparent)
+    let params: Params<'_> = serde_json::from_str(params).ok()?;
+    TraceContext::parse(params.meta.traceparent)
 }
 
 /// Returns the duration in milliseconds, rounded to the microsecond.
-fn milliseconds(took: Duration) -> f64 {
-    (took.as_secs_f64() * 1_000_000.0).round() / 1_000.0
+fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1_000_000.0).round() / 1_000.0
 }
 
 /// Returns a hash of the session id for logs, so that log readers cannot use the session.
@@ -341,9 +342,9 @@ mod tests {
             trace_from_meta(Some(&params)).map(|trace| trace.trace_id())
         };
         let (id, rest) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7-01");
-        let said =
+        let trace =
             of(&format!(r#"{{"name":"x","_meta":{{"a":1,"traceparent":"00-{id}-{rest}"}}}}"#));
-        assert_eq!(said.as_deref(), Some(id));
+        assert_eq!(trace.as_deref(), Some(id));
         for params in [
             "{}",
             r#"{"_meta":{"traceparent":7}}"#,

@@ -121,11 +121,11 @@ mod tests {
         let purpose = StateBinding { principal: &ada, method: "tools/call", name: "ask" };
         let seal = StateSigner::new();
         let sealed = seal.sign(json!("state"), purpose);
-        for place in 0..sealed.len() {
+        for index in 0..sealed.len() {
             let mut changed = sealed.clone().into_bytes();
-            changed[place] = if changed[place] == b'A' { b'B' } else { b'A' };
+            changed[index] = if changed[index] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(changed).unwrap();
-            assert!(seal.verify(&changed, purpose).is_err(), "{place}");
+            assert!(seal.verify(&changed, purpose).is_err(), "{index}");
         }
         seal.verify("", purpose).unwrap_err();
     }

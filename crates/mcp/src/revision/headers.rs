@@ -45,17 +45,17 @@ impl MessageHeaders {
     }
 }
 
-fn check_header(header: &str, found: Option<&str>, wanted: &str) -> Result<(), Failure> {
+fn check_header(header: &str, found: Option<&str>, expected: &str) -> Result<(), Failure> {
     match found.map(decode_header) {
-        Some(Some(found)) if found == wanted => Ok(()),
+        Some(Some(found)) if found == expected => Ok(()),
         Some(Some(found)) => Err(Failure::header_mismatch(format!(
-            "the header {header} is `{found}`, but the message has `{wanted}`"
+            "the header {header} is `{found}`, but the message has `{expected}`"
         ))),
         Some(None) => {
             Err(Failure::header_mismatch(format!("the header {header} is not valid base64")))
         }
         None => Err(Failure::header_mismatch(format!(
-            "the header {header} is missing; it must be `{wanted}`, as in the message"
+            "the header {header} is missing; it must be `{expected}`, as in the message"
         ))),
     }
 }
@@ -63,7 +63,7 @@ fn check_header(header: &str, found: Option<&str>, wanted: &str) -> Result<(), F
 /// Checks that `Mcp-Param-…` headers match the arguments. A schema marks such a parameter with
 /// `x-mcp-header`.
 pub(crate) fn check_parameter_headers(
-    replica: &MessageHeaders,
+    headers: &MessageHeaders,
     schema: &Value,
     arguments: Option<&RawValue>,
 ) -> Result<(), Failure> {
@@ -76,15 +76,17 @@ pub(crate) fn check_parameter_headers(
     for (name, header) in marked {
         let arguments: Value =
             arguments.and_then(|text| serde_json::from_str(text.get()).ok()).unwrap_or_default();
-        let wanted = arguments.get(name).and_then(argument_text);
-        let found = replica
+        let expected = arguments.get(name).and_then(argument_text);
+        let found = headers
             .parameters
             .iter()
             .find(|(known, _)| known.eq_ignore_ascii_case(header))
             .map(|(_, value)| value.as_deref().unwrap_or_default());
-        match (found, wanted) {
+        match (found, expected) {
             (None, None) => {}
-            (found, Some(wanted)) => check_header(&format!("Mcp-Param-{header}"), found, &wanted)?,
+            (found, Some(expected)) => {
+                check_header(&format!("Mcp-Param-{header}"), found, &expected)?;
+            }
             (Some(_), None) => {
                 return Err(Failure::header_mismatch(format!(
                     "the header Mcp-Param-{header} is present, but the argument `{name}` is missing"
@@ -137,8 +139,8 @@ mod tests {
     #[test]
     fn headers_must_match_message() {
         let params = raw_json(&json!({ "name": "Ünsal" }));
-        let check = |replica: MessageHeaders| {
-            replica.check_message("2026-07-28", "tools/call", Some(&params))
+        let check = |headers: MessageHeaders| {
+            headers.check_message("2026-07-28", "tools/call", Some(&params))
         };
         let encoded = "=?base64?w5xuc2Fs?=";
         check(headers("2026-07-28", "tools/call", Some(encoded))).unwrap();
@@ -160,9 +162,9 @@ mod tests {
         let check = |header: Option<&str>, argument: Value| {
             let parameters =
                 header.map(|value| ("region".to_owned(), Some(value.to_owned()))).into_iter();
-            let replica =
+            let headers =
                 MessageHeaders { parameters: parameters.collect(), ..MessageHeaders::default() };
-            check_parameter_headers(&replica, &schema, Some(&raw_json(&argument)))
+            check_parameter_headers(&headers, &schema, Some(&raw_json(&argument)))
         };
         check(Some("eu"), json!({ "region": "eu" })).unwrap();
         check(Some("7"), json!({ "region": 7 })).unwrap();

@@ -104,9 +104,9 @@ mod tests {
         let mut modern = encoded(list(), ProtocolVersion::V2026_07_28);
         let meta = modern["_meta"].take();
         assert_eq!(meta["io.modelcontextprotocol/serverInfo"]["name"], "vademecum");
-        let wanted = json!({ "tools": [], "resultType": "complete", "ttlMs": 5,
+        let expected = json!({ "tools": [], "resultType": "complete", "ttlMs": 5,
             "cacheScope": "private", "_meta": null });
-        assert_eq!(modern, wanted);
+        assert_eq!(modern, expected);
     }
 
     #[test]

@@ -72,36 +72,36 @@ pub(crate) fn detect_request_mode(
     method: &str,
     params: Option<&RawValue>,
     meta: &mut RequestMeta,
-    replica: Option<&MessageHeaders>,
+    headers: Option<&MessageHeaders>,
 ) -> Result<RequestMode, (ProtocolVersion, Failure)> {
-    const ALONE: ProtocolVersion = ProtocolVersion::V2026_07_28;
-    let header = replica.and_then(|replica| replica.version.as_deref());
+    const STATELESS: ProtocolVersion = ProtocolVersion::V2026_07_28;
+    let header = headers.and_then(|headers| headers.version.as_deref());
     let in_header = header.and_then(ProtocolVersion::from_date);
-    if method == "initialize" && meta.version.is_none() && in_header != Some(ALONE) {
+    if method == "initialize" && meta.version.is_none() && in_header != Some(STATELESS) {
         // The handshake names its version in the parameters.
         return Ok(RequestMode::Session(ProtocolVersion::NEWEST_WITH_SESSIONS));
     }
-    let only_alone = !ProtocolVersion::NEWEST_WITH_SESSIONS.has_method(method);
-    let is_alone = meta.is_stateless() || in_header == Some(ALONE) || only_alone;
-    if !is_alone {
+    let only_stateless = !ProtocolVersion::NEWEST_WITH_SESSIONS.has_method(method);
+    let is_stateless = meta.is_stateless() || in_header == Some(STATELESS) || only_stateless;
+    if !is_stateless {
         return match (header, in_header) {
             (Some(unknown), None) => {
                 Err((ProtocolVersion::NEWEST_WITH_SESSIONS, unsupported_version(unknown)))
             }
-            (_, spoken) => {
-                Ok(RequestMode::Session(spoken.unwrap_or(ProtocolVersion::NEWEST_WITH_SESSIONS)))
+            (_, version) => {
+                Ok(RequestMode::Session(version.unwrap_or(ProtocolVersion::NEWEST_WITH_SESSIONS)))
             }
         };
     }
-    let refuse = |failure| Err((ALONE, failure));
+    let refuse = |failure| Err((STATELESS, failure));
     let Some(version) = meta.version.take() else {
         return refuse(Failure::invalid_meta(
             "params._meta[\"io.modelcontextprotocol/protocolVersion\"] is missing: name the \
              version of this request, or open a session with `initialize`",
         ));
     };
-    if let Some(replica) = replica
-        && let Err(failure) = replica.check_message(&version, method, params)
+    if let Some(headers) = headers
+        && let Err(failure) = headers.check_message(&version, method, params)
     {
         return refuse(failure);
     }

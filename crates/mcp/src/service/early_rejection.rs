@@ -18,11 +18,11 @@ impl Service {
 
     /// Returns an error response for a subscription when the connection has reached its limit;
     /// `None` if `text` is not a request.
-    pub fn subscription_rejection(text: &str, most: usize) -> Option<String> {
+    pub fn subscription_rejection(text: &str, max: usize) -> Option<String> {
         let Ok(ParsedInput::Single(Message::Request(request))) = jsonrpc::parse_input(text) else {
             return None;
         };
-        let failure = Failure::too_many_subscriptions("connection", most);
+        let failure = Failure::too_many_subscriptions("connection", max);
         let code = ProtocolVersion::NEWEST_WITH_SESSIONS.error_code(&failure.kind);
         Some(jsonrpc::error_response(Some(request.id), code, &failure))
     }

@@ -129,7 +129,7 @@ impl Service {
 
     /// Returns the number of open `WebSocket`s, listening streams and subscriptions.
     pub fn open_connections(&self) -> usize {
-        self.admission.held()
+        self.admission.open_connections()
     }
 
     /// Returns the number of sessions.
@@ -155,9 +155,9 @@ impl Service {
 
     /// Waits until shutdown is announced.
     pub async fn wait_for_shutdown(&self) {
-        let mut closing = self.shutdown.subscribe();
+        let mut shutdown = self.shutdown.subscribe();
         // This value owns the sender, so waiting cannot fail.
-        drop(closing.wait_for(|closing| *closing).await);
+        drop(shutdown.wait_for(|shutdown| *shutdown).await);
     }
 
     /// Returns the processing cost of a message. Notifications and responses must not queue behind
@@ -176,15 +176,15 @@ impl Service {
     }
 
     /// Processes a message or a batch and returns the reply.
-    pub async fn handle(&self, peer: &Peer, text: &str, link: &Outbound) -> Reply {
+    pub async fn handle(&self, peer: &Peer, text: &str, outbound: &Outbound) -> Reply {
         let input = match jsonrpc::parse_input(text) {
             Err(unreadable) => return Reply::unreadable(&unreadable),
             Ok(input) => input,
         };
         self.refresh_session(peer.session.as_ref(), &peer.principal).await;
         let reply = match input {
-            ParsedInput::Single(message) => self.handle_message(peer, message, link).await,
-            ParsedInput::Batch(messages) => self.handle_batch(peer, &messages, link).await,
+            ParsedInput::Single(message) => self.handle_message(peer, message, outbound).await,
+            ParsedInput::Batch(messages) => self.handle_batch(peer, &messages, outbound).await,
         };
         if let Some(id) = &reply.opened_session {
             self.share_session(id.clone(), &peer.principal).await;
@@ -192,7 +192,12 @@ impl Service {
         reply
     }
 
-    async fn handle_batch(&self, peer: &Peer, messages: &[&RawValue], link: &Outbound) -> Reply {
+    async fn handle_batch(
+        &self,
+        peer: &Peer,
+        messages: &[&RawValue],
+        outbound: &Outbound,
+    ) -> Reply {
         let session =
             peer.session.as_ref().map(|id| self.sessions.find_session(id, &peer.principal));
         let revision = match session {
@@ -201,7 +206,7 @@ impl Service {
             None => peer
                 .headers
                 .as_ref()
-                .and_then(|replica| ProtocolVersion::from_date(replica.version.as_deref()?)),
+                .and_then(|headers| ProtocolVersion::from_date(headers.version.as_deref()?)),
         };
         let problem = if !revision.is_none_or(ProtocolVersion::supports_batches) {
             "this revision does not support batches: send one message at a time".to_owned()
@@ -217,7 +222,7 @@ impl Service {
                         let code = ProtocolVersion::NEWEST_WITH_SESSIONS.error_code(&failure.kind);
                         Some(jsonrpc::error_response(Some(request.id), code, &failure))
                     }
-                    Ok(message) => self.handle_message(peer, message, link).await.message,
+                    Ok(message) => self.handle_message(peer, message, outbound).await.message,
                 }
             });
             let answers: Vec<String> = join_all(answers).await.into_iter().flatten().collect();
@@ -234,9 +239,14 @@ impl Service {
         }
     }
 
-    async fn handle_message(&self, peer: &Peer, message: Message<'_>, link: &Outbound) -> Reply {
+    async fn handle_message(
+        &self,
+        peer: &Peer,
+        message: Message<'_>,
+        outbound: &Outbound,
+    ) -> Reply {
         match message {
-            Message::Request(request) => self.observe_request(peer, request, link).await,
+            Message::Request(request) => self.observe_request(peer, request, outbound).await,
             Message::Notification { method, params } => {
                 let Ok(record) = self.session_record(peer) else { return Reply::no_session(None) };
                 if let (Some(record), "notifications/cancelled", Some(params)) =
@@ -264,13 +274,18 @@ impl Service {
     }
 
     /// Handles a request and records metrics, log line and span.
-    async fn observe_request(&self, peer: &Peer, request: Request<'_>, link: &Outbound) -> Reply {
-        let observed = RequestMetrics::begin(&self.options.observer, peer, &request);
+    async fn observe_request(
+        &self,
+        peer: &Peer,
+        request: Request<'_>,
+        outbound: &Outbound,
+    ) -> Reply {
+        let request_metrics = RequestMetrics::begin(&self.options.observer, peer, &request);
         let reply = self
-            .handle_request(peer, request, link, &observed)
-            .instrument(observed.span.clone())
+            .handle_request(peer, request, outbound, &request_metrics)
+            .instrument(request_metrics.span.clone())
             .await;
-        observed.record_reply(&reply);
+        request_metrics.record_reply(&reply);
         reply
     }
 
@@ -278,13 +293,13 @@ impl Service {
         &self,
         peer: &Peer,
         request: Request<'_>,
-        link: &Outbound,
-        observed: &RequestMetrics<'_>,
+        outbound: &Outbound,
+        request_metrics: &RequestMetrics<'_>,
     ) -> Reply {
         let Request { id, method, params } = request;
         let fail = |(revision, failure): (ProtocolVersion, Failure)| {
             let code = revision.error_code(&failure.kind);
-            observed.record_failure(code, &failure.kind);
+            request_metrics.record_failure(code, &failure.kind);
             Reply {
                 message: Some(jsonrpc::error_response(Some(id), code, &failure)),
                 status: revision.reply_status(&failure.kind),
@@ -295,14 +310,14 @@ impl Service {
             Ok(meta) => meta,
             Err(failure) => return fail((ProtocolVersion::NEWEST_WITH_SESSIONS, failure)),
         };
-        let era = match detect_request_mode(&method, params, &mut meta, peer.headers.as_ref()) {
-            Ok(era) => era,
+        let mode = match detect_request_mode(&method, params, &mut meta, peer.headers.as_ref()) {
+            Ok(mode) => mode,
             Err(refused) => return fail(refused),
         };
         if let Err(failure) = self.check_admission(&peer.principal, &method) {
             return fail((ProtocolVersion::NEWEST_WITH_SESSIONS, failure));
         }
-        if let (RequestMode::Session(_), "initialize") = (&era, &*method) {
+        if let (RequestMode::Session(_), "initialize") = (&mode, &*method) {
             let mut opened = None;
             return match self.initialize(peer, params, &mut opened) {
                 Ok(outcome) => {
@@ -313,15 +328,16 @@ impl Service {
                 Err(failure) => fail((ProtocolVersion::NEWEST_WITH_SESSIONS, failure)),
             };
         }
-        let Some(context) = self.build_context(peer, id, era, meta, link, observed) else {
+        let Some(context) = self.build_context(peer, id, mode, meta, outbound, request_metrics)
+        else {
             return Reply::no_session(Some(id));
         };
-        observed.record_client(&context.client);
+        request_metrics.record_client(&context.client);
         let revision = context.revision;
-        let live = context.session_channel.clone();
+        let channel = context.session_channel.clone();
         let work = self.run_admitted(context, &method, params);
-        let answer = match live {
-            Some(live) => live.run_cancellable(id, work).await,
+        let answer = match channel {
+            Some(channel) => channel.run_cancellable(id, work).await,
             None => Some(work.await),
         };
         match answer {
@@ -345,7 +361,7 @@ impl Service {
         let peer = context.peer;
         let user = peer.principal.user();
         let work = async {
-            let _turn: Option<CallPermit> = match MessageCost::of_method(method) {
+            let _permit: Option<CallPermit> = match MessageCost::of_method(method) {
                 MessageCost::Queued => Some(
                     self.admission.acquire_call_permit(user, peer.call_permits.as_ref()).await?,
                 ),
@@ -361,13 +377,13 @@ impl Service {
         };
         match MessageCost::of_method(method) {
             MessageCost::LongLived => {
-                let _held = self.admission.acquire_connection_permit(user)?;
+                let _permit = self.admission.acquire_connection_permit(user)?;
                 work.await
             }
             MessageCost::Queued | MessageCost::Immediate | MessageCost::NoReply => {
-                let longest = self.admission.call_timeout();
-                let done = tokio::time::timeout(longest, work).await;
-                done.unwrap_or_else(|_| Err(Failure::call_timeout(longest)))
+                let timeout = self.admission.call_timeout();
+                let done = tokio::time::timeout(timeout, work).await;
+                done.unwrap_or_else(|_| Err(Failure::call_timeout(timeout)))
             }
         }
     }
@@ -392,12 +408,12 @@ impl Service {
         &self,
         peer: &'a Peer,
         id: &'a RawValue,
-        era: RequestMode,
+        mode: RequestMode,
         meta: RequestMeta,
-        link: &'a Outbound,
-        observed: &'a RequestMetrics<'a>,
+        outbound: &'a Outbound,
+        request_metrics: &'a RequestMetrics<'a>,
     ) -> Option<MethodContext<'a>> {
-        let context = |revision, client: Client, capabilities, defaults, live| MethodContext {
+        let context = |revision, client: Client, capabilities, defaults, channel| MethodContext {
             peer,
             principal: peer
                 .principal
@@ -406,27 +422,27 @@ impl Service {
             id,
             revision,
             client,
-            session_channel: live,
+            session_channel: channel,
             defaults,
             capabilities,
             meta,
-            outbound: link,
-            request_metrics: observed,
+            outbound,
+            request_metrics,
             cancel: CancelOnDrop::default(),
         };
-        match (era, self.session_record(peer)) {
+        match (mode, self.session_record(peer)) {
             (RequestMode::Stateless { capabilities, client }, record) => {
                 let client = Client { name: client.name.into() };
                 // On a persistent connection, requests can be cancelled. A session named in an HTTP
                 // header has no meaning in this protocol revision.
                 let record = record.ok().flatten().filter(|_| peer.headers.is_none());
-                let live = record.map(|record| record.channel);
+                let channel = record.map(|record| record.channel);
                 Some(context(
                     ProtocolVersion::V2026_07_28,
                     client,
                     capabilities,
                     peer.defaults,
-                    live,
+                    channel,
                 ))
             }
             (RequestMode::Session(_), Err(())) => None,
@@ -435,11 +451,10 @@ impl Service {
                 Some(context(revision, Client::default(), capabilities, peer.defaults, None))
             }
             (RequestMode::Session(_), Ok(Some(record))) => {
-                let SessionRecord {
-                    client, revision, capabilities, defaults, channel: live, ..
-                } = record;
+                let SessionRecord { client, revision, capabilities, defaults, channel, .. } =
+                    record;
                 let defaults = peer.defaults.or(defaults);
-                Some(context(revision, client, capabilities, defaults, Some(live)))
+                Some(context(revision, client, capabilities, defaults, Some(channel)))
             }
         }
     }
@@ -567,9 +582,9 @@ mod tests {
 
     #[actix::test]
     async fn timed_out_request_is_answered_and_releases_permit() {
-        let longest = Duration::from_millis(5);
+        let call_timeout = Duration::from_millis(5);
         let service =
-            broken_service(AdmissionLimits { call_timeout: longest, ..AdmissionLimits::default() });
+            broken_service(AdmissionLimits { call_timeout, ..AdmissionLimits::default() });
         let answer = send_request(&service, "prompts/list", &json!({})).await;
         assert!(answer["error"]["message"].as_str().unwrap().contains("0.005 s"), "{answer}");
         assert_eq!(service.running_calls(), 0);

@@ -20,10 +20,10 @@ impl Service {
 
     /// Adds a stream for the server-initiated messages of a session. Returns `false` if there is no
     /// such session.
-    pub fn add_listener(&self, id: &SessionId, principal: &Principal, link: Outbound) -> bool {
+    pub fn add_listener(&self, id: &SessionId, principal: &Principal, outbound: Outbound) -> bool {
         match self.sessions.find_session(id, principal) {
             Some(record) => {
-                record.channel.add_listener(link);
+                record.channel.add_listener(outbound);
                 true
             }
             None => false,

@@ -128,7 +128,7 @@ impl ProtocolSessions {
         &self,
         id: &SessionId,
         owner: &Principal,
-        agreed: HandshakeResult,
+        handshake: HandshakeResult,
         at: Instant,
     ) {
         if self.records.len() >= self.limits.max_sessions.min(self.limits.max_per_user).get() {
@@ -137,7 +137,7 @@ impl ProtocolSessions {
         let record =
             SessionRecord { shared_at: Some((at, at)), ..SessionRecord::new(owner, false) };
         self.records.entry(id.clone()).or_insert(record);
-        self.record_handshake(id, agreed);
+        self.record_handshake(id, handshake);
     }
 
     /// Notes when the record that other servers use was seen or stored.
@@ -162,12 +162,12 @@ impl ProtocolSessions {
     }
 
     /// Stores the values agreed on by the handshake.
-    pub(crate) fn record_handshake(&self, id: &SessionId, agreed: HandshakeResult) {
+    pub(crate) fn record_handshake(&self, id: &SessionId, handshake: HandshakeResult) {
         if let Some(mut record) = self.records.get_mut(id) {
-            record.client = agreed.client;
-            record.revision = agreed.revision;
-            record.capabilities = agreed.capabilities;
-            record.defaults = agreed.defaults;
+            record.client = handshake.client;
+            record.revision = handshake.revision;
+            record.capabilities = handshake.capabilities;
+            record.defaults = handshake.defaults;
             record.is_initialized = true;
         }
     }
@@ -232,16 +232,16 @@ impl ProtocolSessions {
             *counts.entry(entry.value().owner.user().clone()).or_default() += 1;
         }
         let own = counts.get(user).copied().unwrap_or(0);
-        let whose = if own >= self.limits.max_per_user.get() {
+        let owner = if own >= self.limits.max_per_user.get() {
             user
         } else if counts.values().sum::<usize>() >= self.limits.max_sessions.get() {
-            let most = counts.iter().max_by_key(|(_, count)| **count);
-            most.map_or(user, |(user, _)| user)
+            let largest = counts.iter().max_by_key(|(_, count)| **count);
+            largest.map_or(user, |(user, _)| user)
         } else {
             return;
         };
         let longest_unused = idle()
-            .filter(|entry| entry.value().owner.user() == whose)
+            .filter(|entry| entry.value().owner.user() == owner)
             .min_by_key(|entry| entry.value().last_used)
             .map(|entry| entry.key().clone());
         let removed = longest_unused.and_then(|id| self.records.remove(&id));
@@ -300,7 +300,7 @@ mod tests {
         let sessions = sessions(Duration::ZERO, 1);
         let id = sessions.open_connection_session(&user("ada"));
         sessions.open_session(&user("ada"));
-        assert!(sessions.remove_expired().iter().all(|(_, swept)| *swept != id));
+        assert!(sessions.remove_expired().iter().all(|(_, expired)| *expired != id));
         assert!(sessions.find_session(&id, &user("ada")).is_some());
         assert!(sessions.end_session(&id, &user("ada")));
     }

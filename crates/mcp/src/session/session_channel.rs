@@ -39,18 +39,18 @@ pub(crate) struct SessionChannel {
 
 impl SessionChannel {
     /// Adds a stream for server-initiated messages. Closed streams are removed first.
-    pub(crate) fn add_listener(&self, link: Outbound) {
+    pub(crate) fn add_listener(&self, outbound: Outbound) {
         let mut listeners = lock(&self.listeners);
         listeners.retain(Outbound::is_open);
         if listeners.len() >= MAX_LISTENERS {
             listeners.remove(0);
         }
-        listeners.push(link);
+        listeners.push(outbound);
     }
 
     /// Sends a message to the newest open listening stream; drops it if there is none.
     pub(crate) async fn send_to_newest_listener(&self, message: String) {
-        let listener = lock(&self.listeners).iter().rfind(|link| link.is_open()).cloned();
+        let listener = lock(&self.listeners).iter().rfind(|outbound| outbound.is_open()).cloned();
         if let Some(listener) = listener {
             listener.send(message).await;
         }
@@ -88,7 +88,7 @@ impl SessionChannel {
     /// Sends a server request, `{method, params}`, and waits for the client's response.
     pub(crate) async fn request_client(
         &self,
-        link: &Outbound,
+        outbound: &Outbound,
         mut request: Value,
     ) -> Result<Value, Failure> {
         let number = self.next_request_id.fetch_add(1, Ordering::Relaxed);
@@ -99,7 +99,7 @@ impl SessionChannel {
             fields.insert("jsonrpc".to_owned(), "2.0".into());
             fields.insert("id".to_owned(), number.into());
         }
-        if !link.send(jsonrpc::to_json(&request)).await {
+        if !outbound.send(jsonrpc::to_json(&request)).await {
             return Err(Failure::internal_error(
                 "cannot send a request to the client: it accepts no stream (text/event-stream)",
             ));

@@ -88,18 +88,18 @@ impl SharedSessions {
     /// elsewhere, and extends the lifetime of one in use.
     pub(crate) fn refresh(&self, sessions: &ProtocolSessions, id: &SessionId, owner: &Principal) {
         let now = Instant::now();
-        let known = sessions.shared_times(id, owner);
-        if let Some(times) = known
+        let shared_times = sessions.shared_times(id, owner);
+        if let Some(times) = shared_times
             && times.is_none_or(|(checked_at, _)| checked_at.elapsed() < RECHECK_INTERVAL)
         {
             return;
         }
-        match (self.records.load(owner.user(), id), known) {
+        match (self.records.load(owner.user(), id), shared_times) {
             (Ok(Some(bytes)), None) => {
                 let stored = serde_json::from_slice::<StoredRecord>(&bytes);
                 let stored = stored.ok().filter(|stored| stored.owner == owner.digest());
-                if let Some(agreed) = stored.and_then(StoredRecord::into_handshake) {
-                    sessions.adopt(id, owner, agreed, now);
+                if let Some(handshake) = stored.and_then(StoredRecord::into_handshake) {
+                    sessions.adopt(id, owner, handshake, now);
                     self.remove_evicted(sessions);
                 }
             }
@@ -184,13 +184,13 @@ mod tests {
         let (here, there) = (sessions(), sessions());
         let ada = local_principal("ada".parse().unwrap());
         let id = here.open_session(&ada);
-        let agreed = HandshakeResult {
+        let handshake = HandshakeResult {
             client: Client { name: "n".repeat(256).into() },
             revision: ProtocolVersion::from_date("2025-03-26").unwrap(),
             capabilities: ClientCapabilities { elicitation: true, ..Default::default() },
             defaults: RequestDefaults::default(),
         };
-        here.record_handshake(&id, agreed);
+        here.record_handshake(&id, handshake);
         shared.save(&here, &id, &ada);
         let eve = local_principal("eve".parse().unwrap());
         shared.refresh(&there, &id, &eve);

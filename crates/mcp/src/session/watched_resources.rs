@@ -47,7 +47,7 @@ impl WatchedResources {
     ) -> Result<(), Failure> {
         let mut resources = self.resources();
         match (resources.get_mut(uri), permit) {
-            (Some(known), _) => known.content_hash = content_hash,
+            (Some(resource), _) => resource.content_hash = content_hash,
             (None, Some(permit)) => {
                 check_room(&resources, admission)?;
                 let resource = WatchedResource { content_hash, _permit: permit };
@@ -73,8 +73,8 @@ impl WatchedResources {
     /// from the last known ones.
     pub(crate) fn update(&self, uri: &str, content_hash: Option<u64>) -> bool {
         match self.resources().get_mut(uri) {
-            Some(known) if known.content_hash != content_hash => {
-                known.content_hash = content_hash;
+            Some(resource) if resource.content_hash != content_hash => {
+                resource.content_hash = content_hash;
                 true
             }
             Some(_) | None => false,
@@ -92,9 +92,9 @@ fn check_room(
     resources: &HashMap<String, WatchedResource>,
     admission: &AdmissionControl,
 ) -> Result<(), Failure> {
-    let most = admission.max_subscriptions_per_session();
-    if resources.len() < most {
+    let max = admission.max_subscriptions_per_session();
+    if resources.len() < max {
         return Ok(());
     }
-    Err(Failure::too_many_subscriptions("session", most))
+    Err(Failure::too_many_subscriptions("session", max))
 }

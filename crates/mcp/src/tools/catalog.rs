@@ -137,15 +137,15 @@ impl ToolCatalog {
 
     /// Returns the entries of `tools/list`.
     pub fn list_tools(&self, listing: &ToolListing) -> Vec<Value> {
-        let mut brief = SchemaCompactor::default();
+        let mut compactor = SchemaCompactor::default();
         let listed = self.listed_entries(listing).map(|entry| {
             let mut tool = entry.to_json(listing.name_style);
-            brief.compact_input(entry.name, &mut tool["inputSchema"]);
+            compactor.compact_input(entry.name, &mut tool["inputSchema"]);
             if let Some(output) = tool.get_mut("outputSchema") {
-                brief.compact_output(output);
+                compactor.compact_output(output);
             }
             if let Toolset::Knowledge | Toolset::DeepResearch = entry.toolset {
-                brief.compact_listed_by_default(&mut tool);
+                compactor.compact_listed_by_default(&mut tool);
             }
             if listing.name_style != NameStyle::Dotted {
                 self.rename_in_descriptions(&mut tool, listing.name_style);

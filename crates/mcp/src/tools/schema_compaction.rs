@@ -139,9 +139,10 @@ mod tests {
             "a": { "type": "string", "description": "What it is." },
             "b": { "type": "object", "properties": { "inner": inner, "e": { "type": "integer" } } },
         }});
-        let (mut brief, mut first, mut second) = (SchemaCompactor::default(), input.clone(), input);
-        brief.compact_input("one", &mut first);
-        brief.compact_input("two", &mut second);
+        let (mut compactor, mut first, mut second) =
+            (SchemaCompactor::default(), input.clone(), input);
+        compactor.compact_input("one", &mut first);
+        compactor.compact_input("two", &mut second);
         assert_eq!(
             first["properties"]["b"]["properties"]["inner"],
             json!({ "type": "object", "description": "c, d" })
@@ -158,14 +159,14 @@ mod tests {
 
     #[test]
     fn tools_listed_by_default_have_bounds_once() {
-        let (mut brief, mut compacted) = (SchemaCompactor::default(), Vec::new());
+        let (mut compactor, mut compacted) = (SchemaCompactor::default(), Vec::new());
         for default in [10, 10, 20, 10] {
             let limit = json!({ "type": "integer", "minimum": 1, "default": default });
             let mut tool = json!({
                 "inputSchema": { "properties": { "limit": limit } },
                 "outputSchema": { "properties": { "a": { "type": "integer" } } },
             });
-            brief.compact_listed_by_default(&mut tool);
+            compactor.compact_listed_by_default(&mut tool);
             assert_eq!(tool["outputSchema"]["properties"], json!({ "a": {} }));
             compacted.push(tool["inputSchema"]["properties"]["limit"].take());
         }
@@ -179,10 +180,10 @@ mod tests {
     #[test]
     fn repeated_output_lists_no_fields() {
         let output = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
-        let (mut brief, mut first, mut second) =
+        let (mut compactor, mut first, mut second) =
             (SchemaCompactor::default(), output.clone(), output.clone());
-        brief.compact_output(&mut first);
-        brief.compact_output(&mut second);
+        compactor.compact_output(&mut first);
+        compactor.compact_output(&mut second);
         assert_eq!(first, output);
         assert_eq!(second, json!({ "type": "object" }));
     }

@@ -6,18 +6,18 @@ use strsim::osa_distance;
 /// names. The distance is at most a third of the word's length and at most 3.
 pub fn closest_name<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = normalize_name(word);
-    let most = (word.chars().count() / 3).min(3);
+    let max_distance = (word.chars().count() / 3).min(3);
     known
         .into_iter()
         .map(|name| (osa_distance(&word, &normalize_name(name)), name))
-        .filter(|(distance, _)| *distance <= most)
+        .filter(|(distance, _)| *distance <= max_distance)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
 
 /// Returns a `, did you mean …?` suffix for an error message, empty without a suggestion.
-pub fn did_you_mean(meant: Option<&str>) -> String {
-    meant.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
+pub fn did_you_mean(suggestion: Option<&str>) -> String {
+    suggestion.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
 }
 
 /// Normalizes a name for comparison: only letters and digits, in lower case.
