@@ -2,7 +2,7 @@
 
 mod early_rejection;
 mod protocol_service;
-mod session_sharing;
+mod sessions;
 mod tool_call;
 
 pub use protocol_service::{Service, ServiceOptions};
