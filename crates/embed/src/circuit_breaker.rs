@@ -56,7 +56,7 @@ impl CircuitBreaker {
         *self.lock_state() = BreakerState::default();
     }
 
-    /// Records a failure. Returns whether it opened the breaker for the first time.
+    /// Records a failure. Returns `true` if it opened the breaker for the first time.
     pub(super) fn record_failure(&self, now: Instant) -> bool {
         let mut state = self.lock_state();
         state.failures = state.failures.saturating_add(1);

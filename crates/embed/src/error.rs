@@ -6,6 +6,7 @@ use std::{path::PathBuf, time::Duration};
 use vademecum_core::config::SecretError;
 
 /// The reason why a text could not be embedded.
+#[expect(missing_docs, reason = "the names of providers and models, and HTTP status codes")]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedError {
     /// The text is blank.
@@ -14,9 +15,7 @@ pub enum EmbedError {
     /// The provider rejected the request; a retry would fail too.
     #[error("{provider} refused to embed this (HTTP {status}): {reason}")]
     Refused {
-        /// Name of the provider.
         provider: &'static str,
-        /// HTTP status code.
         status: u16,
         /// Message of the provider, shortened.
         reason: String,
@@ -24,9 +23,7 @@ pub enum EmbedError {
     /// The provider is overloaded or temporarily unavailable.
     #[error("{provider} cannot embed this right now (HTTP {status}): {reason}")]
     Busy {
-        /// Name of the provider.
         provider: &'static str,
-        /// HTTP status code.
         status: u16,
         /// Message of the provider, shortened.
         reason: String,
@@ -36,7 +33,6 @@ pub enum EmbedError {
     /// The connection to the provider failed.
     #[error("{provider} cannot be reached: {reason}")]
     Unreachable {
-        /// Name of the provider.
         provider: &'static str,
         /// Description of the failure.
         reason: String,
@@ -44,7 +40,6 @@ pub enum EmbedError {
     /// The provider did not respond in time.
     #[error("{provider} did not answer within {} ms", limit.as_millis())]
     TimedOut {
-        /// Name of the provider.
         provider: &'static str,
         /// Timeout that was exceeded.
         limit: Duration,
@@ -55,7 +50,6 @@ pub enum EmbedError {
         wait.as_millis().div_ceil(1_000)
     )]
     CircuitOpen {
-        /// Name of the provider.
         provider: &'static str,
         /// Number of failures in a row.
         failures: u32,
@@ -65,7 +59,6 @@ pub enum EmbedError {
     /// The response cannot be used.
     #[error("the answer of {provider} cannot be used: {reason}")]
     Malformed {
-        /// Name of the provider.
         provider: &'static str,
         /// Description of the defect.
         reason: String,
@@ -76,9 +69,7 @@ pub enum EmbedError {
          {expected}; check embeddings.model and embeddings.dimensions"
     )]
     Dimensions {
-        /// Name of the provider.
         provider: &'static str,
-        /// Name of the model.
         model: String,
         /// Expected number of dimensions.
         expected: usize,
@@ -94,7 +85,7 @@ pub enum EmbedError {
 }
 
 impl EmbedError {
-    /// Returns whether a retry may succeed.
+    /// Returns `true` if a retry may succeed.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Busy { .. } | Self::Unreachable { .. } | Self::TimedOut { .. } => true,
@@ -110,18 +101,14 @@ impl EmbedError {
 }
 
 /// The reason why no provider can be opened with the settings.
+#[expect(missing_docs, reason = "the names of providers, features, hosts and folders")]
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The provider is not part of this build.
     #[error(
         "provider = \"{provider}\" is not part of this build; build it with the feature `{feature}`"
     )]
-    NotBuiltIn {
-        /// Name of the provider.
-        provider: &'static str,
-        /// Feature that adds it.
-        feature: &'static str,
-    },
+    NotBuiltIn { provider: &'static str, feature: &'static str },
     /// The provider for tests is not allowed.
     #[error(
         "provider = \"stub\" makes vectors without meaning, for tests; it needs allow_stub = true"
@@ -136,7 +123,6 @@ pub enum SetupError {
          embeddings.api_key to \"env:NAME\" or \"file:PATH\""
     )]
     NoKey {
-        /// Name of the provider.
         provider: &'static str,
         /// Environment variable that is read if `embeddings.api_key` is not set.
         variable: &'static str,
@@ -152,10 +138,7 @@ pub enum SetupError {
         "embeddings.api_base leads over http to {host}: use https, or set embeddings.allow_http \
          if the network in between is trusted"
     )]
-    PlainHttp {
-        /// Host of the address.
-        host: String,
-    },
+    PlainHttp { host: String },
     /// The provider is `local`, but no folder is set.
     #[error(
         "embeddings.provider is \"local\", which needs a model: set its folder in embeddings.folder"
@@ -164,7 +147,6 @@ pub enum SetupError {
     /// The local model cannot be loaded.
     #[error("the model in {} cannot be used: {reason}", folder.display())]
     Folder {
-        /// Folder of the model.
         folder: PathBuf,
         /// Description of the defect.
         reason: String,

@@ -77,7 +77,7 @@ impl Endpoint {
         })
     }
 
-    /// Returns whether a key is set.
+    /// Returns `true` if a key is set.
     pub(super) fn has_key(&self) -> bool {
         self.key.is_some()
     }

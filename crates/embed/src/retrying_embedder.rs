@@ -40,7 +40,7 @@ impl RetryingEmbedder {
         self.dimensions.get().copied()
     }
 
-    /// Returns whether a cached vector has the dimensions of the model. If they are not known yet,
+    /// Returns `true` if a cached vector has the dimensions of the model. If they are not known yet,
     /// those of `vector` are taken.
     pub(super) fn has_expected_length(&self, vector: &[f32]) -> bool {
         *self.dimensions.get_or_init(|| vector.len()) == vector.len()

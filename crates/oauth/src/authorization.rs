@@ -30,13 +30,13 @@ pub struct AuthorizationRequest {
     pub redirect_uri: RedirectUri,
     /// Rights that the client asks for.
     pub rights: Rights,
-    /// Whether the user must be asked even if the user has agreed before.
+    /// The user must be asked even after agreeing before.
     pub must_ask: bool,
     pub(crate) state: Option<String>,
     pub(crate) challenge: String,
 }
 
-/// Refused request.
+/// Refused request, and the place where its error is shown.
 #[derive(Debug)]
 pub enum AuthorizationError {
     /// The client or its address is unknown. A page shows the error, and the browser stays here.

@@ -26,7 +26,7 @@ pub struct ConsentForm {
     pub client: Client,
     /// Host or application that receives the answer.
     pub destination: String,
-    /// Whether the answer stays on the machine of the browser.
+    /// The answer stays on the machine of the browser.
     pub is_loopback: bool,
     /// Rights that the user may give, weakest first.
     pub offered: Vec<Right>,

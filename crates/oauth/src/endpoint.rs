@@ -5,11 +5,11 @@
 pub enum Endpoint {
     /// Asks the user for consent.
     Authorize,
-    /// Issues tokens.
+    /// Exchanges codes and refresh tokens for tokens.
     Token,
-    /// Registers clients.
+    /// Registers clients (RFC 7591).
     Register,
-    /// Revokes tokens.
+    /// Revokes tokens (RFC 7009).
     Revoke,
     /// Logs a user in.
     Login,
@@ -28,7 +28,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// Returns the path.
+    /// Returns the path below the public address.
     pub fn path(self) -> &'static str {
         match self {
             Self::Authorize => "/oauth/authorize",

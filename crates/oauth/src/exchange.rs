@@ -22,7 +22,7 @@ use super::{
 const ACCESS_LIFETIME: Duration = Duration::from_mins(10);
 /// Time after which a grant ends if its refresh token is not used.
 const REFRESH_LIFETIME: Duration = Duration::from_hours(30 * 24);
-/// Lifetime of a grant.
+/// Time after which a grant ends, however often its tokens are renewed.
 const GRANT_LIFETIME: Duration = Duration::from_hours(365 * 24);
 /// Maximum number of valid grants of one user for one client. The oldest ends for a new one.
 const MAX_GRANTS: i64 = 20;
@@ -39,20 +39,17 @@ const VERIFIER_LENGTHS: std::ops::RangeInclusive<usize> = 43..=128;
 #[derive(Clone, Debug)]
 pub struct TokenForm(BTreeMap<String, String>);
 
-/// Tokens for a client.
+/// Tokens of a grant, once the client has proved that it has the code or the refresh token.
+#[expect(missing_docs, reason = "the fields are those of the token response")]
 #[derive(Debug)]
 pub struct IssuedTokens {
-    /// Access token.
     pub access: GrantToken,
-    /// Refresh token.
     pub refresh: GrantToken,
-    /// Lifetime of the access token.
+    /// Time until the access token expires.
     pub lifetime: Duration,
-    /// Rights of the access token.
     pub rights: Rights,
     /// User whose library the tokens open.
     pub user: UserId,
-    /// Name of the client.
     pub client_name: String,
 }
 
@@ -75,7 +72,7 @@ pub enum ExchangeError {
     Server(#[from] ServerError),
 }
 
-/// Stored code.
+/// Row of a code, with the state of its user.
 struct Code {
     client_id: String,
     client_name: String,
@@ -91,7 +88,7 @@ struct Code {
     key: Option<String>,
 }
 
-/// Stored refresh token with its grant.
+/// Row of a refresh token, with the state of its grant.
 struct RefreshToken {
     key: KeyId,
     user: String,
@@ -356,7 +353,7 @@ fn narrow(granted: Rights, scope: Option<&str>) -> Result<Rights, OAuthError> {
     }
 }
 
-/// Tokens to issue.
+/// Access and refresh token of one grant that are issued together.
 struct TokenPair<'a> {
     key: &'a KeyId,
     resource: &'a str,

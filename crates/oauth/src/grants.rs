@@ -15,13 +15,13 @@ use super::{
 /// Grant of a user for a client.
 #[derive(Clone, Debug)]
 pub struct Grant {
-    /// The grant as a key.
+    /// Key with the user, the rights and the times of the grant.
     pub key: KeyRecord,
     /// Host or application that received the code.
     pub destination: String,
 }
 
-/// Registered client.
+/// Client that registered itself, as operators see it.
 #[derive(Clone, Debug)]
 pub struct RegisteredClient {
     /// Identifier.

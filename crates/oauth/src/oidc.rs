@@ -54,7 +54,7 @@ pub struct OidcLogin {
 pub struct OidcRedirect {
     /// Address of the provider.
     pub url: String,
-    /// Value of the cookie.
+    /// Value that the browser must send back as a cookie; the state has its hash.
     pub cookie: String,
 }
 

@@ -25,7 +25,7 @@ const PROTECTED_TIME: Duration = Duration::from_mins(10);
 /// Time after which a client without a valid grant is removed.
 const IDLE_LIFETIME: Duration = Duration::from_hours(90 * 24);
 
-/// Refused registration.
+/// Registration that stored no client.
 #[derive(Debug)]
 pub enum RegistrationError {
     /// The request is wrong.

@@ -12,10 +12,7 @@ pub(super) enum FolderError {
     #[error(
         "`{file}` is missing; the folder must be complete, as sentence-transformers saves a model"
     )]
-    Missing {
-        /// Name of the file.
-        file: String,
-    },
+    Missing { file: String },
     /// The weights exist only in a format that can run code when it is read.
     #[error(
         "`model.safetensors` is missing and `{file}` is not read; save the model again with \
@@ -27,12 +24,7 @@ pub(super) enum FolderError {
     },
     /// A file cannot be read.
     #[error("`{file}` cannot be read: {source}")]
-    Unreadable {
-        /// Name of the file.
-        file: String,
-        /// Cause.
-        source: io::Error,
-    },
+    Unreadable { file: String, source: io::Error },
     /// A file exceeds its maximum size.
     #[error("`{file}` has {found} bytes where at most {limit} are expected")]
     TooLong {
@@ -46,7 +38,6 @@ pub(super) enum FolderError {
     /// A file has unexpected content.
     #[error("`{file}` cannot be understood: {reason}")]
     Malformed {
-        /// Name of the file.
         file: String,
         /// Description of the defect.
         reason: String,
@@ -58,25 +49,17 @@ pub(super) enum FolderError {
         file: String,
         /// The unsupported feature.
         what: String,
-        /// The supported alternative.
         supported: &'static str,
     },
     /// The weights lack a tensor.
     #[error("`{file}` has no tensor `{tensor}`, which a BERT encoder takes")]
-    NoTensor {
-        /// Name of the file.
-        file: String,
-        /// Name of the tensor.
-        tensor: String,
-    },
+    NoTensor { file: String, tensor: String },
     /// A tensor has not the shape that the configuration requires.
     #[error(
         "`{file}` has `{tensor}` with the shape {found:?} where `config.json` takes {expected:?}"
     )]
     Shape {
-        /// Name of the file.
         file: String,
-        /// Name of the tensor.
         tensor: String,
         /// Shape in the file.
         found: Vec<usize>,
@@ -85,12 +68,7 @@ pub(super) enum FolderError {
     },
     /// A tensor has numbers that are not finite.
     #[error("`{file}` has numbers in `{tensor}` that are not finite: it is damaged")]
-    NotFinite {
-        /// Name of the file.
-        file: String,
-        /// Name of the tensor.
-        tensor: String,
-    },
+    NotFinite { file: String, tensor: String },
     /// `embeddings.dimensions` differs from the model.
     #[error(
         "embeddings.dimensions is {configured}, and the model makes vectors of {found} numbers"

@@ -17,7 +17,7 @@ const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 /// Maximum size of `tokenizer.json`, in bytes. The largest known ones have 20 MB.
 pub(super) const MAX_VOCABULARY_BYTES: u64 = 1 << 26;
 
-/// The folder of a model.
+/// Folder of a model, with a fingerprint of all files that were read.
 #[derive(Debug)]
 pub(super) struct ModelFolder {
     path: PathBuf,
@@ -46,7 +46,7 @@ impl ModelFolder {
         Ok((file, about.len()))
     }
 
-    /// Returns whether there is a file of that name.
+    /// Returns `true` if there is a file of that name.
     pub(super) fn has_file(&self, name: &str) -> bool {
         self.path.join(name).is_file()
     }

@@ -1,6 +1,6 @@
 //! Pooling of the token rows of a text into one vector.
 
-/// Pooling mode.
+/// Reduction of the vectors of all tokens of a text to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pooling {
     /// Mean of all rows.

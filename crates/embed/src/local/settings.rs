@@ -10,14 +10,14 @@ const CONFIG: &str = "config.json";
 const MODULES: &str = "modules.json";
 const SENTENCE_CONFIG: &str = "sentence_bert_config.json";
 
-/// The configuration of a model.
+/// Configuration of a model, from the files in its folder.
 #[derive(Debug)]
 pub(super) struct ModelSettings {
     /// Sizes of the encoder.
     pub(super) bert: BertConfig,
     /// Maximum number of tokens of a text; the rest is truncated.
     pub(super) max_tokens: usize,
-    /// Whether texts are lower-cased before tokenization.
+    /// Texts are lower-cased before tokenization.
     pub(super) lower_case: bool,
     /// Pooling of the token rows into one vector.
     pub(super) pooling: Pooling,

@@ -55,7 +55,6 @@ impl TinyModel {
         tiny
     }
 
-    /// Returns the folder of the model.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -66,7 +65,6 @@ impl TinyModel {
         Embeddings { model: Some("tiny".to_owned()), folder, ..Embeddings::default() }
     }
 
-    /// Opens the model.
     pub(super) fn open(&self) -> LocalEmbedder {
         LocalEmbedder::open(&self.settings()).unwrap()
     }
@@ -76,24 +74,20 @@ impl TinyModel {
         LocalEmbedder::open(&self.settings()).unwrap_err().to_string()
     }
 
-    /// Writes a file.
     pub(super) fn write_file(&self, file: &str, content: impl AsRef<[u8]>) {
         let path = self.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
 
-    /// Removes a file.
     pub(super) fn remove_file(&self, file: &str) {
         fs::remove_file(self.path().join(file)).unwrap();
     }
 
-    /// Returns the content of a file.
     pub(super) fn read_file(&self, file: &str) -> Vec<u8> {
         fs::read(self.path().join(file)).unwrap()
     }
 
-    /// Sets a field of a JSON file.
     pub(super) fn set_json_field(&self, file: &str, field: &str, value: Value) {
         let mut content: Value = serde_json::from_slice(&self.read_file(file)).unwrap();
         content[field] = value;
@@ -105,7 +99,6 @@ impl TinyModel {
         self.tensors.get_mut(name).unwrap()
     }
 
-    /// Removes a tensor.
     pub(super) fn remove_tensor(&mut self, name: &str) {
         self.tensors.remove(name).unwrap();
     }

@@ -14,7 +14,7 @@ use super::{
     weights::ModelWeights,
 };
 
-/// A transformer block.
+/// One transformer block: self-attention, then feed-forward.
 pub(super) struct TransformerBlock {
     attention: Attention,
     attention_norm: LayerNorm,

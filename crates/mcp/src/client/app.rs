@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// Name of the extension.
+/// Name of the extension MCP Apps in the capabilities.
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/ui";
 
 /// MIME type of apps.

@@ -1,6 +1,6 @@
 //! Styles of tool names.
 
-/// Style of tool names.
+/// Spelling of tool names in `tools/list` and in descriptions; calls accept both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameStyle {
     /// `knowledge.search`.

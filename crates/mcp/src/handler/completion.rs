@@ -7,24 +7,19 @@ use serde_json::{Map, Value};
 pub const MAX_COMPLETIONS: usize = 100;
 
 /// Prompt or resource template whose argument is completed.
+#[expect(missing_docs, reason = "the variants say whose name or URI it is")]
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type")]
 pub enum CompletionReference {
     /// Prompt, by name.
     #[serde(rename = "ref/prompt")]
-    Prompt {
-        /// Name of the prompt.
-        name: String,
-    },
+    Prompt { name: String },
     /// Resource template, by URI template.
     #[serde(rename = "ref/resource")]
-    Resource {
-        /// URI template.
-        uri: String,
-    },
+    Resource { uri: String },
 }
 
-/// Partial argument.
+/// Argument of a prompt or resource template that the user is typing.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PartialArgument {
     /// Name of the argument.
@@ -33,12 +28,12 @@ pub struct PartialArgument {
     pub value: String,
 }
 
-/// Request for completions.
+/// Parameters of `completion/complete`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompletionRequest {
     /// Prompt or resource template.
     pub reference: CompletionReference,
-    /// Argument to complete.
+    /// Argument with the text typed so far.
     pub argument: PartialArgument,
     /// Arguments that are already filled in.
     pub known_arguments: Map<String, Value>,

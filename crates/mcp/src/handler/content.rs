@@ -3,34 +3,28 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// One content block.
+/// Block of a tool result or a prompt message.
+#[expect(missing_docs, reason = "fields of the protocol, with the names of its schema")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {
-    /// Text.
     Text {
-        /// The text.
         text: String,
     },
-    /// An image.
     #[serde(rename_all = "camelCase")]
     Image {
         /// Image data in base64.
         data: String,
-        /// MIME type.
         mime_type: String,
     },
-    /// An audio clip.
     #[serde(rename_all = "camelCase")]
     Audio {
         /// Audio data in base64.
         data: String,
-        /// MIME type.
         mime_type: String,
     },
     /// A resource with its contents.
     Resource {
-        /// The contents.
         resource: ResourceContents,
     },
 }
@@ -42,13 +36,12 @@ impl ContentBlock {
     }
 }
 
-/// Contents of a resource.
+/// Contents as `resources/read` returns them, or embedded in a block.
+#[expect(missing_docs, reason = "fields of the protocol, with the names of its schema")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceContents {
-    /// URI of the resource.
     pub uri: String,
-    /// MIME type.
     pub mime_type: String,
     /// Text or binary data.
     #[serde(flatten)]
@@ -57,16 +50,15 @@ pub struct ResourceContents {
     /// the body stays as it is stored.
     #[serde(skip)]
     pub read_on: Option<String>,
-    /// `_meta` fields.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
 }
 
 /// Text or binary data of a resource.
+#[expect(missing_docs, reason = "text speaks for itself")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResourceBody {
-    /// Text.
     Text(String),
     /// Binary data in base64.
     Blob(String),

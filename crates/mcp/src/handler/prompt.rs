@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::ContentBlock;
 
 /// Prompt as listed by `prompts/list`.
+#[expect(missing_docs, reason = "fields of the protocol, with the names of its schema")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Prompt {
     /// Unique name.
@@ -13,51 +14,45 @@ pub struct Prompt {
     /// Title for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Purpose of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Arguments of the prompt.
     pub arguments: Vec<PromptArgument>,
 }
 
-/// Argument of a prompt.
+/// Argument that `prompts/get` takes.
+#[expect(missing_docs, reason = "fields of the protocol, with the names of its schema")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PromptArgument {
-    /// Name of the argument.
     pub name: String,
-    /// Purpose of the argument.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The argument must be given.
     pub required: bool,
 }
 
-/// Prompt with its arguments filled in.
+/// Result of `prompts/get`: the messages with the arguments filled in.
+#[expect(missing_docs, reason = "fields of the protocol, with the names of its schema")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GetPromptResult {
-    /// Purpose of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Messages in order.
     pub messages: Vec<PromptMessage>,
 }
 
 /// One message of a prompt.
+#[expect(missing_docs, reason = "fields of the protocol, with the names of its schema")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PromptMessage {
-    /// Author of the message.
     pub role: Role,
-    /// Content of the message.
     pub content: ContentBlock,
 }
 
 /// Author of a prompt message.
+#[expect(missing_docs, reason = "fields of the protocol, with the names of its schema")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The user.
     User,
-    /// The model.
     Assistant,
 }
 

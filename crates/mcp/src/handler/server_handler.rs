@@ -41,13 +41,13 @@ pub trait ServerHandler: Send + Sync + 'static {
         call: &'a RequestContext,
     ) -> LocalBoxFuture<'a, Result<CallToolResult, Failure>>;
 
-    /// Returns the resources to list.
+    /// Returns the resources for `resources/list`, in a stable order.
     fn list_resources(&self, call: &RequestContext) -> Vec<Resource>;
 
-    /// Returns the resource templates.
+    /// Returns the templates for `resources/templates/list`, the same for every principal.
     fn resource_templates(&self) -> Vec<ResourceTemplate>;
 
-    /// Reads a resource.
+    /// Reads a resource. Fails if the principal can read none with this URI.
     fn read_resource<'a>(
         &'a self,
         uri: &'a str,
@@ -115,9 +115,9 @@ pub struct CallToolResult {
     pub blocks: Vec<ContentBlock>,
     /// Copies the members of the JSON object into the result itself.
     pub is_flattened: bool,
-    /// The tool failed.
+    /// The tool failed; the text tells the model why.
     pub is_error: bool,
-    /// `_meta` fields of the result.
+    /// Further `_meta` fields of the result.
     pub meta: Option<Map<String, Value>>,
 }
 

@@ -22,7 +22,7 @@ pub struct Skill {
     pub uri: String,
     /// Front matter of its `SKILL.md`.
     pub frontmatter: Map<String, Value>,
-    /// All its files.
+    /// All its files, `SKILL.md` included.
     pub resources: Vec<SkillResource>,
 }
 

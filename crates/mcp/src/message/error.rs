@@ -20,7 +20,7 @@ pub struct Failure {
     pub data: Option<Value>,
 }
 
-/// Kind of a failure.
+/// Kind of a failure; the protocol version maps it to an error code and an HTTP status.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FailureKind {
     /// The text is not JSON.
@@ -33,7 +33,7 @@ pub enum FailureKind {
     InvalidParams,
     /// Required `_meta` fields are missing.
     InvalidMeta,
-    /// Internal error of the server.
+    /// The server failed; the caller cannot mend the request.
     InternalError,
     /// The resource does not exist.
     ResourceNotFound,
@@ -126,7 +126,7 @@ impl Failure {
         ))
     }
 
-    /// Failure of a call that panicked.
+    /// Failure of a call that panicked; the reply says nothing of the cause.
     pub(crate) fn panicked() -> Self {
         Self::internal_error("internal server error; see the server log for details")
     }
@@ -151,7 +151,7 @@ impl Failure {
         Self::new(FailureKind::InvalidMeta, message)
     }
 
-    /// Internal error of the server.
+    /// Failure of the server itself, which the caller cannot avoid.
     pub fn internal_error(message: impl Into<String>) -> Self {
         Self::new(FailureKind::InternalError, message)
     }

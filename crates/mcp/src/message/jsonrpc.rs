@@ -22,12 +22,7 @@ pub(crate) enum Message<'a> {
     /// Request, which expects a response.
     Request(Request<'a>),
     /// Notification, which expects no response.
-    Notification {
-        /// Method name.
-        method: Cow<'a, str>,
-        /// Parameters.
-        params: Option<&'a RawValue>,
-    },
+    Notification { method: Cow<'a, str>, params: Option<&'a RawValue> },
     /// Response to a server request.
     Response {
         /// Id of the server request.
@@ -42,9 +37,7 @@ pub(crate) enum Message<'a> {
 pub(crate) struct Request<'a> {
     /// Request id, returned unchanged in the response.
     pub(crate) id: &'a RawValue,
-    /// Method name.
     pub(crate) method: Cow<'a, str>,
-    /// Parameters.
     pub(crate) params: Option<&'a RawValue>,
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use vademecum_core::audit::AuditedItems;
 
-/// Connection that a peer uses.
+/// Transport and address of a peer, for the audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerConnection {
     /// Transport: `http`, `websocket` or `stdio`.
@@ -34,7 +34,7 @@ impl ItemTrail {
         }
     }
 
-    /// Takes all ids.
+    /// Takes all ids, so that the list is empty afterwards.
     pub(crate) fn take(&self) -> AuditedItems {
         self.items().map(|mut items| std::mem::take(&mut *items)).unwrap_or_default()
     }

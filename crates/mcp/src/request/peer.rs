@@ -14,7 +14,7 @@ pub struct Peer {
     pub principal: Principal,
     /// Session that the message belongs to, if any.
     pub session: Option<SessionId>,
-    /// Defaults from the URL.
+    /// Defaults from the query of the URL; they precede those of the session.
     pub defaults: RequestDefaults,
     /// Style of tool names from the URL.
     pub name_style: Option<NameStyle>,

@@ -100,7 +100,7 @@ pub(crate) struct RequestMetrics<'a> {
 }
 
 impl<'a> RequestMetrics<'a> {
-    /// Begins the observation of a request.
+    /// Starts the timer and the span of a request, and its audit entry if it is audited.
     pub(crate) fn begin(
         observer: &'a RequestObserver,
         peer: &'a Peer,
@@ -145,7 +145,7 @@ impl<'a> RequestMetrics<'a> {
         &self.items
     }
 
-    /// Records the client program.
+    /// Records the client program in the audit entry.
     pub(crate) fn record_client(&self, client: &Client) {
         if let Some(entry) = &mut *self.audit_entry.borrow_mut() {
             entry.client = Arc::clone(&client.name);

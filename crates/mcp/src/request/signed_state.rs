@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::Failure;
 use vademecum_core::auth::Principal;
 
-/// Lifetime of a state, in seconds.
+/// Time for which a client can return a state, in seconds.
 const STATE_LIFETIME_SECS: u64 = 3_600;
 
 /// HMAC-SHA-256 key of this process. States do not survive a restart.

@@ -43,12 +43,7 @@ pub(crate) enum RequestMode {
     /// The request belongs to a session and uses its version, or to none and uses this version.
     Session(ProtocolVersion),
     /// The request is stateless and describes its client itself.
-    Stateless {
-        /// Capabilities of the client.
-        capabilities: ClientCapabilities,
-        /// Name of the client.
-        client: ClientName,
-    },
+    Stateless { capabilities: ClientCapabilities, client: ClientName },
 }
 
 impl RequestMeta {

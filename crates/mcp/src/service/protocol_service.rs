@@ -42,7 +42,7 @@ pub struct ServiceOptions {
     pub list_write_tools: bool,
     /// Users log in with the server's own authorization server.
     pub has_oauth: bool,
-    /// Limits of sessions.
+    /// Lifetime and numbers of sessions.
     pub sessions: SessionLimits,
     /// Limits of calls and connections.
     pub admission: AdmissionLimits,
@@ -74,7 +74,7 @@ impl fmt::Debug for Service {
 }
 
 impl Service {
-    /// Creates a service for a handler.
+    /// Creates a service without sessions. The handler and the options stay the same for its life.
     pub fn new(handler: Arc<dyn ServerHandler>, options: ServiceOptions) -> Self {
         Self {
             handler,
@@ -88,7 +88,7 @@ impl Service {
         }
     }
 
-    /// Returns the audit log.
+    /// Returns the audit log of the options.
     pub fn audit_log(&self) -> &AuditLog {
         &self.options.observer.audit
     }
@@ -117,12 +117,12 @@ impl Service {
         })
     }
 
-    /// Returns the number of running calls.
+    /// Returns the number of calls of all users that hold a permit.
     pub fn running_calls(&self) -> usize {
         self.admission.running()
     }
 
-    /// Returns the number of queued calls.
+    /// Returns the number of calls of all users that wait for a permit.
     pub fn queued_calls(&self) -> usize {
         self.admission.waiting()
     }
@@ -132,7 +132,7 @@ impl Service {
         self.admission.open_connections()
     }
 
-    /// Returns the number of sessions.
+    /// Returns the number of sessions, those of persistent connections included.
     pub fn open_sessions(&self) -> usize {
         self.sessions.session_count()
     }

@@ -15,7 +15,7 @@ use crate::{
 };
 use vademecum_core::auth::{Principal, UserId};
 
-/// One protocol session.
+/// A session and the values that its handshake agreed on.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionRecord {
     pub(crate) owner: Principal,
@@ -81,7 +81,7 @@ impl Default for SessionLimits {
     }
 }
 
-/// All protocol sessions of all users.
+/// Registry of the sessions of all users. Only its owner finds a session.
 #[derive(Debug)]
 pub(crate) struct ProtocolSessions {
     records: DashMap<SessionId, SessionRecord>,
@@ -96,7 +96,7 @@ impl ProtocolSessions {
         Self { records: DashMap::new(), limits, evicted: Mutex::default() }
     }
 
-    /// Returns the number of sessions.
+    /// Returns the number of sessions, those of persistent connections included.
     pub(crate) fn session_count(&self) -> usize {
         self.records.len()
     }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 pub struct SessionId(Arc<str>);
 
 impl SessionId {
-    /// Generates a random id.
+    /// Generates an id from a random UUID, as 32 hexadecimal digits.
     pub(crate) fn generate() -> Self {
         Self(Uuid::new_v4().simple().to_string().into())
     }

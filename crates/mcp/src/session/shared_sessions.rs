@@ -30,7 +30,7 @@ pub trait SessionRecords: fmt::Debug + Send + Sync + 'static {
     /// Returns a record; `None` if there is none, and `Err` if the place cannot be reached.
     fn load(&self, owner: &UserId, id: &SessionId) -> Result<Option<Vec<u8>>, Unreachable>;
 
-    /// Removes a record.
+    /// Removes a record, if there is one.
     fn remove(&self, owner: &UserId, id: &SessionId);
 
     /// Removes all records of a user.

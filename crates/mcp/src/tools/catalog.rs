@@ -41,7 +41,7 @@ const REQUIRED_TOOL: &str = "read_resource";
 /// Other names under which tools can be called: alias and name. They are not listed.
 const ALIASES: [(&str, &str); 1] = [("knowledge.recent", "knowledge.list")];
 
-/// Error of disabling a tool.
+/// Reason why a name in `tools.disabled` is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DisableToolError {
     /// No tool has this name.
@@ -52,7 +52,7 @@ pub enum DisableToolError {
         /// Most similar tool name.
         nearest: Option<&'static str>,
     },
-    /// The tool is required.
+    /// Clients without resource support need the tool.
     #[error(
         "the tool `{REQUIRED_TOOL}` cannot be disabled: clients without resource support need it; take \
          it out of tools.disabled (databases = \"off\" hides it with all tools for databases)"
@@ -61,7 +61,7 @@ pub enum DisableToolError {
 }
 
 impl ToolCatalog {
-    /// Creates a catalog of these tools.
+    /// Creates a catalog that lists the tools in this order. Names must be unique.
     pub fn new(entries: Vec<ToolEntry>) -> Self {
         let mut by_name = HashMap::new();
         for (index, entry) in entries.iter().enumerate() {
@@ -118,7 +118,7 @@ impl ToolCatalog {
         }
     }
 
-    /// Returns all tools.
+    /// Returns all tools in listing order, disabled ones included.
     pub fn entries(&self) -> &[ToolEntry] {
         &self.entries
     }

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use crate::NameStyle;
 use vademecum_core::auth::{Principal, Right};
 
-/// One tool of the catalog.
+/// Description of a tool, from which listing, rights and annotations follow.
 #[derive(Clone, Debug)]
 pub struct ToolEntry {
     /// Canonical name, with dots.
     pub name: &'static str,
-    /// Title for people.
+    /// Title that clients show to people.
     pub title: Cow<'static, str>,
     /// Purpose and usage, for the model.
     pub description: Cow<'static, str>,
@@ -61,7 +61,7 @@ pub struct ToolSchemas {
 /// Side effect of a tool call, source of the tool's annotations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolEffect {
-    /// Read-only.
+    /// Changes nothing.
     Reads,
     /// Adds data; repeating the call adds more.
     Adds,
