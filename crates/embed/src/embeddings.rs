@@ -65,7 +65,7 @@ impl Embeddings {
 
     /// Returns the model that produces the vectors.
     pub fn model(&self) -> &Model {
-        self.embedder.provider().model()
+        self.embedder.provider.model()
     }
 
     /// Returns the number of dimensions from the settings or the model, else that of the first

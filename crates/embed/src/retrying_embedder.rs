@@ -12,7 +12,7 @@ use vademecum_core::config::Embeddings;
 /// A provider with retries, a circuit breaker and validated responses.
 #[derive(Debug)]
 pub(super) struct RetryingEmbedder {
-    provider: Box<dyn Embedder>,
+    pub(super) provider: Box<dyn Embedder>,
     retries: u32,
     breaker: CircuitBreaker,
     /// Number of dimensions: the model's, or that of the first vector.
@@ -26,13 +26,8 @@ impl RetryingEmbedder {
         let breaker =
             CircuitBreaker::new(settings.breaker_failures.get(), settings.breaker_pause());
         let dimensions = provider.model().dimensions.map(OnceLock::from).unwrap_or_default();
-        let wait = std::thread::sleep;
-        Self { provider, retries: settings.retries, breaker, dimensions, sleep: wait }
-    }
-
-    /// Returns the wrapped provider.
-    pub(super) fn provider(&self) -> &dyn Embedder {
-        &*self.provider
+        let sleep = std::thread::sleep;
+        Self { provider, retries: settings.retries, breaker, dimensions, sleep }
     }
 
     /// Returns the number of dimensions, once it is known.

@@ -99,7 +99,7 @@ const CHECK_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Semaphores and queue counters of the server and of each user.
 #[derive(Debug)]
 pub(crate) struct AdmissionControl {
-    limits: AdmissionLimits,
+    pub(crate) limits: AdmissionLimits,
     users: DashMap<UserId, Arc<UserSlots>>,
     running: Arc<Semaphore>,
     waiting: AtomicUsize,
@@ -159,11 +159,6 @@ impl AdmissionControl {
     pub(crate) fn new(limits: AdmissionLimits) -> Self {
         let running = Arc::new(Semaphore::new(limits.max_running.min(Semaphore::MAX_PERMITS)));
         Self { limits, users: DashMap::new(), running, waiting: AtomicUsize::new(0) }
-    }
-
-    /// Returns the maximum duration of a call, queueing included.
-    pub(crate) fn call_timeout(&self) -> Duration {
-        self.limits.call_timeout
     }
 
     /// Waits for the permits of one call. `connection` is the semaphore of a persistent connection
@@ -228,11 +223,6 @@ impl AdmissionControl {
         let permit = Arc::clone(&slots.subscriptions).try_acquire_owned();
         let permit = permit.map_err(|_| Failure::too_many_subscriptions("user", max))?;
         Ok(ConnectionPermit { _permit: permit, _user_slots: slots })
-    }
-
-    /// Returns the maximum number of resources that one session or stream is subscribed to.
-    pub(crate) fn max_subscriptions_per_session(&self) -> usize {
-        self.limits.max_subscriptions_per_session
     }
 
     /// Waits until subscribed resources of this user may be checked for changes. Checks of one user

@@ -107,8 +107,8 @@ impl Service {
                 for tool in &mut tools {
                     self.handler.adapt_tool(tool, principal);
                 }
-                Ok(MethodResult::new(list_page("tools", &tools, cursor.as_deref())?)
-                    .with_cache_hint(STATIC_LIST_CACHE))
+                let list = list_page("tools", &tools, cursor.as_deref())?;
+                Ok(MethodResult::cached(list, STATIC_LIST_CACHE))
             }
             "tools/call" => self.call_tool(context, params).await,
             "resources/list" => self.list_resources(context, params).await,
@@ -125,13 +125,13 @@ impl Service {
                     &self.handler.resource_templates(),
                     cursor.as_deref(),
                 )?;
-                Ok(MethodResult::new(list).with_cache_hint(STATIC_LIST_CACHE))
+                Ok(MethodResult::cached(list, STATIC_LIST_CACHE))
             }
             "resources/read" => self.read_resource(context, params).await,
             "resources/subscribe" => self.subscribe_resource(context, params).await,
             "resources/unsubscribe" => {
                 let ResourceParams { uri } = parse_params(params)?;
-                context.request_metrics.items().record([&uri]);
+                context.request_metrics.items.record([&uri]);
                 if let Some(channel) = &context.session_channel {
                     channel.watched_resources.unwatch(&uri);
                 }
@@ -142,8 +142,8 @@ impl Service {
                 let ListParams { cursor } = parse_params(params)?;
                 let prompts =
                     self.handler.list_prompts(&context.request_context(Input::default())).await?;
-                Ok(MethodResult::new(list_page("prompts", &prompts, cursor.as_deref())?)
-                    .with_cache_hint(USER_LIST_CACHE))
+                let list = list_page("prompts", &prompts, cursor.as_deref())?;
+                Ok(MethodResult::cached(list, USER_LIST_CACHE))
             }
             "prompts/get" => self.get_prompt(context, params).await,
             "completion/complete" => self.complete(context, params).await,
@@ -212,9 +212,8 @@ impl Service {
                 meta.insert("vademecum/read_on".to_owned(), read_on.as_str().into());
             }
             let contents = contents.into_parts();
-            MethodResult::new(jsonrpc::to_json(&json!({ "contents": contents })))
-                .with_cache_hint(NO_CACHE)
-                .with_meta(Some(meta))
+            let json = jsonrpc::to_json(&json!({ "contents": contents }));
+            MethodResult { meta, ..MethodResult::cached(json, NO_CACHE) }
         });
         self.result_or_input_request(context, "resources/read", &uri, outcome)
     }
@@ -228,8 +227,8 @@ impl Service {
         let call = self.request_context(context, params, "prompts/get", &name)?;
         let messages = self.handler.get_prompt(&name, &arguments.unwrap_or_default(), &call).await;
         let outcome = messages.map(|messages| {
-            MethodResult::new(jsonrpc::to_json(&messages))
-                .with_meta(Some(server_info::untrusted_contents()))
+            let meta = server_info::untrusted_contents();
+            MethodResult { meta, ..MethodResult::new(jsonrpc::to_json(&messages)) }
         });
         self.result_or_input_request(context, "prompts/get", &name, outcome)
     }
@@ -289,7 +288,7 @@ impl Service {
         }
         drop(permit);
         let stream: Value = serde_json::from_str(context.id.get()).unwrap_or_default();
-        let meta = json!({ "io.modelcontextprotocol/subscriptionId": stream });
+        let meta = Map::from_iter([("io.modelcontextprotocol/subscriptionId".to_owned(), stream)]);
         let acknowledged = json!({ "notifications": filter, "_meta": meta });
         let acknowledged =
             jsonrpc::notification("notifications/subscriptions/acknowledged", &acknowledged);
@@ -300,7 +299,7 @@ impl Service {
         }
         let notify = |method: &str, mut params: Value| {
             if let Value::Object(fields) = &mut params {
-                fields.insert("_meta".to_owned(), meta.clone());
+                fields.insert("_meta".to_owned(), meta.clone().into());
             }
             context.outbound.send(jsonrpc::notification(method, &params))
         };
@@ -320,7 +319,7 @@ impl Service {
         };
         let updates = Box::pin(join(resource_updates, tool_updates));
         select(updates, Box::pin(self.wait_for_shutdown())).await;
-        Ok(MethodResult::empty().with_meta(meta.as_object().cloned()))
+        Ok(MethodResult { meta, ..MethodResult::empty() })
     }
 
     /// Builds the request context, with the client's input if the request is a retry.
@@ -360,20 +359,21 @@ impl Service {
         if let Some(state) = state {
             fields.insert("requestState".to_owned(), self.state_signer.sign(state, purpose).into());
         }
-        Ok(MethodResult::new(jsonrpc::to_json(&fields)).wants_input())
+        let input_required = true;
+        Ok(MethodResult { input_required, ..MethodResult::new(jsonrpc::to_json(&fields)) })
     }
 
     fn discover(&self, context: &MethodContext<'_>) -> MethodResult {
         let names = self.name_style(context.peer, &context.client);
         let client = context.capabilities;
         let info = (SERVER_INFO.to_owned(), server_info::implementation_with_icons());
-        MethodResult::new(jsonrpc::to_json(&json!({
+        let json = jsonrpc::to_json(&json!({
             "supportedVersions": ProtocolVersion::dates(),
             "capabilities": server_info::capabilities(&*self.handler, client),
             "instructions": self.handler.tools().format_tool_names(server_info::INSTRUCTIONS, names),
-        })))
-        .with_cache_hint(if client.apps { STATIC_LIST_CACHE } else { PUBLIC_CACHE })
-        .with_meta(Some(Map::from_iter([info])))
+        }));
+        let cache_hint = if client.apps { STATIC_LIST_CACHE } else { PUBLIC_CACHE };
+        MethodResult { meta: Map::from_iter([info]), ..MethodResult::cached(json, cache_hint) }
     }
 
     /// Returns the style of tool names: from the URL, else from the settings, else by client.
@@ -453,5 +453,5 @@ fn serialize_tool_result(answer: &CallToolResult) -> MethodResult {
     if !answer.is_error && !answer.is_flattened {
         meta.extend(server_info::untrusted_contents());
     }
-    MethodResult::new(result).with_meta(Some(meta))
+    MethodResult { meta, ..MethodResult::new(result) }
 }

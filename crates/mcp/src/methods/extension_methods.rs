@@ -30,8 +30,8 @@ impl Service {
         let call = context.request_context(Input::default());
         let mut resources = self.handler.list_resources(&call);
         resources.extend(self.handler.list_skills(&call).await?.iter().map(Skill::to_resource));
-        Ok(MethodResult::new(list_page("resources", &resources, cursor.as_deref())?)
-            .with_cache_hint(USER_LIST_CACHE))
+        let list = list_page("resources", &resources, cursor.as_deref())?;
+        Ok(MethodResult::cached(list, USER_LIST_CACHE))
     }
 
     /// Answers a method of the extension Skills.
@@ -48,7 +48,7 @@ impl Service {
             list_page("skills", &skills, cursor.as_deref())?
         } else {
             let ResourceParams { uri } = parse_params(params)?;
-            context.request_metrics.items().record([&uri]);
+            context.request_metrics.items.record([&uri]);
             if method == "skills/get" {
                 let skill = skills.iter().find(|skill| skill.uri == uri);
                 let skill = skill.ok_or_else(|| unknown_skill_uri(&uri, "a skill"))?;
@@ -61,8 +61,8 @@ impl Service {
                 return Ok(MethodResult::new(list));
             }
         };
-        let meta = Some(server_info::untrusted_contents());
-        Ok(MethodResult::new(json).with_cache_hint(USER_LIST_CACHE).with_meta(meta))
+        let meta = server_info::untrusted_contents();
+        Ok(MethodResult { meta, ..MethodResult::cached(json, USER_LIST_CACHE) })
     }
 
     /// Returns what the library has about a prompt, as `context`, or nothing. The caller needs the
@@ -83,8 +83,8 @@ impl Service {
         let call = context.request_context(Input::default());
         let found = self.handler.recall(&prompt, &call).await?;
         let found = found.map_or_else(|| json!({}), |text| json!({ "context": text }));
-        Ok(MethodResult::new(jsonrpc::to_json(&found))
-            .with_meta(Some(server_info::untrusted_contents())))
+        let meta = server_info::untrusted_contents();
+        Ok(MethodResult { meta, ..MethodResult::new(jsonrpc::to_json(&found)) })
     }
 }
 

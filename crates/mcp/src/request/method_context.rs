@@ -63,7 +63,7 @@ impl MethodContext<'_> {
             cancel: self.cancel.0.clone(),
             input,
             capabilities: self.capabilities,
-            items: self.request_metrics.items().clone(),
+            items: self.request_metrics.items.clone(),
             client_channel: ClientChannel {
                 outbound: self.outbound.clone(),
                 progress_token: self.meta.token.clone(),

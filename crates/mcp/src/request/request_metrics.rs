@@ -96,7 +96,8 @@ pub(crate) struct RequestMetrics<'a> {
     pub(crate) span: Span,
     /// Entry for the audit log; `None` if the request is not audited.
     audit_entry: RefCell<Option<AuditEntry>>,
-    items: ItemTrail,
+    /// Items that the request shows or changes.
+    pub(crate) items: ItemTrail,
 }
 
 impl<'a> RequestMetrics<'a> {
@@ -138,11 +139,6 @@ impl<'a> RequestMetrics<'a> {
             },
             audit_entry: RefCell::new(audit_entry),
         }
-    }
-
-    /// Returns the list of items that the request shows or changes.
-    pub(crate) fn items(&self) -> &ItemTrail {
-        &self.items
     }
 
     /// Records the client program in the audit entry.

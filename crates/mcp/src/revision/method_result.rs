@@ -12,10 +12,12 @@ pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 #[derive(Clone, Debug)]
 pub(crate) struct MethodResult {
     /// JSON object without `_meta`.
-    json: String,
-    meta: Option<Map<String, Value>>,
-    cache_hint: Option<CacheHint>,
-    input_required: bool,
+    pub(crate) json: String,
+    pub(crate) cache_hint: Option<CacheHint>,
+    /// Fields of `_meta`.
+    pub(crate) meta: Map<String, Value>,
+    /// The result asks the client for input.
+    pub(crate) input_required: bool,
 }
 
 /// How long the client may cache a result.
@@ -30,7 +32,7 @@ pub(crate) struct CacheHint {
 impl MethodResult {
     /// Creates a result from the text of a JSON object.
     pub(crate) fn new(json: String) -> Self {
-        Self { json, meta: None, cache_hint: None, input_required: false }
+        Self { json, cache_hint: None, meta: Map::new(), input_required: false }
     }
 
     /// Creates an empty result.
@@ -38,24 +40,14 @@ impl MethodResult {
         Self::new("{}".to_owned())
     }
 
-    /// Adds `_meta` fields.
-    pub(crate) fn with_meta(self, meta: Option<Map<String, Value>>) -> Self {
-        Self { meta, ..self }
-    }
-
-    /// Adds a cache hint.
-    pub(crate) fn with_cache_hint(self, caching: CacheHint) -> Self {
-        Self { cache_hint: Some(caching), ..self }
-    }
-
-    /// Marks the result as a request for client input.
-    pub(crate) fn wants_input(self) -> Self {
-        Self { input_required: true, ..self }
+    /// Creates a result that the client may cache.
+    pub(crate) fn cached(json: String, cache_hint: CacheHint) -> Self {
+        Self { cache_hint: Some(cache_hint), ..Self::new(json) }
     }
 
     /// Returns the result as JSON text for this protocol version.
     pub(crate) fn encode(self, revision: ProtocolVersion) -> String {
-        let mut meta = self.meta.unwrap_or_default();
+        let mut meta = self.meta;
         let mut head = String::new();
         if !revision.has_sessions() {
             let kind = if self.input_required { "input_required" } else { "complete" };
@@ -99,7 +91,7 @@ mod tests {
     #[test]
     fn result_has_fields_of_its_protocol_version() {
         let caching = CacheHint { ttl_ms: 5, is_public: false };
-        let list = || MethodResult::new(r#"{"tools":[]}"#.to_owned()).with_cache_hint(caching);
+        let list = || MethodResult::cached(r#"{"tools":[]}"#.to_owned(), caching);
         assert_eq!(encoded(list(), ProtocolVersion::V2025_11_25), json!({ "tools": [] }));
         let mut modern = encoded(list(), ProtocolVersion::V2026_07_28);
         let meta = modern["_meta"].take();
@@ -122,7 +114,8 @@ mod tests {
         for revision in
             ProtocolVersion::dates().map(|date| ProtocolVersion::from_date(date).unwrap())
         {
-            let outcome = MethodResult::empty().with_meta(meta.as_object().cloned());
+            let meta = meta.as_object().cloned().unwrap();
+            let outcome = MethodResult { meta, ..MethodResult::empty() };
             assert_eq!(encoded(outcome, revision)["_meta"]["vademecum/restarted"], true);
         }
     }

@@ -381,7 +381,7 @@ impl Service {
                 work.await
             }
             MessageCost::Queued | MessageCost::Immediate | MessageCost::NoReply => {
-                let timeout = self.admission.call_timeout();
+                let timeout = self.admission.limits.call_timeout;
                 let done = tokio::time::timeout(timeout, work).await;
                 done.unwrap_or_else(|_| Err(Failure::call_timeout(timeout)))
             }

@@ -92,7 +92,7 @@ fn check_room(
     resources: &HashMap<String, WatchedResource>,
     admission: &AdmissionControl,
 ) -> Result<(), Failure> {
-    let max = admission.max_subscriptions_per_session();
+    let max = admission.limits.max_subscriptions_per_session;
     if resources.len() < max {
         return Ok(());
     }
