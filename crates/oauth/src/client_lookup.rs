@@ -6,10 +6,7 @@ use vademecum_kit::{
     store::{StoreError, Writer},
 };
 
-use super::{
-    AuthorizationServer, Client, OAuthError, ServerError, client::is_document_url,
-    error::store_error, server::read_deadline,
-};
+use super::{AuthorizationServer, Client, OAuthError, ServerError, client::is_document_url};
 
 impl AuthorizationServer {
     /// Returns the client of this id. Fetches its document if the id is an address; blocks for up to
@@ -18,11 +15,10 @@ impl AuthorizationServer {
         if is_document_url(id) {
             return Ok(self.documents.find(id));
         }
-        let found = self.store.read(read_deadline(), |reader| {
+        let found = self.read("look up a client", |reader| {
             let parameters: &[(&str, &dyn ToSql)] = &[(":id", &id)];
             reader.query_first(include_str!("sql/client.sql"), parameters, Client::from_row)
-        });
-        let found = found.map_err(store_error("look up a client"))?;
+        })?;
         Ok(found.ok_or_else(|| {
             OAuthError::new("invalid_client", "this client is not registered here: register again")
         }))

@@ -4,16 +4,11 @@ use std::time::Duration;
 
 use rusqlite::{ToSql, types::Type};
 use vademecum_core::auth::{KeyScope, Right, Rights};
-use vademecum_kit::{
-    model::Timestamp,
-    store::{Durability, StoreError},
-};
+use vademecum_kit::model::Timestamp;
 
 use super::{
     AuthorizationRequest, AuthorizationServer, Client, LoginSession, OAuthError, ServerError,
-    error::store_error,
     secret::{Secret, hash_texts},
-    server::read_deadline,
 };
 
 /// Time for which a code can be exchanged.
@@ -85,7 +80,7 @@ impl AuthorizationServer {
         if request.must_ask || !request.redirect_uri.identifies_client() {
             return Ok(None);
         }
-        let found = self.store.read(read_deadline(), |reader| {
+        let found = self.read("look up a consent", |reader| {
             let parameters: &[(&str, &dyn ToSql)] =
                 &[(":user", &session.user.as_str()), (":client_id", &request.client.id)];
             reader.query_first(include_str!("sql/consent.sql"), parameters, |row| {
@@ -96,8 +91,7 @@ impl AuthorizationServer {
                     scope: parse_scope(&access)?,
                 })
             })
-        });
-        let found = found.map_err(store_error("look up a consent"))?;
+        })?;
         let same = found.filter(|it| it.fingerprint == fingerprint(request).as_bytes());
         match same {
             // The user may have lost rights since.
@@ -135,7 +129,7 @@ impl AuthorizationServer {
         let now = Timestamp::now();
         let (scopes, access) = (rights.to_string(), answer.scope.to_json());
         let fingerprint = fingerprint(request);
-        let remembered = self.store.write(Durability::Full, |writer| {
+        self.write("record a consent", |writer| {
             writer.execute(
                 include_str!("sql/set_consent.sql"),
                 &[
@@ -147,8 +141,7 @@ impl AuthorizationServer {
                     (":now", &now),
                 ],
             )
-        });
-        remembered.map_err(store_error("record a consent"))?;
+        })?;
         self.issue_code(request, session, rights, &answer.scope).map(Ok)
     }
 
@@ -169,7 +162,7 @@ impl AuthorizationServer {
         let code = Secret::generate()?;
         let expires_at = Timestamp::now().plus(CODE_LIFETIME);
         let (scopes, access) = (rights.to_string(), scope.to_json());
-        let stored = self.store.write(Durability::Full, |writer| {
+        self.write("create a code", |writer| {
             writer.execute(
                 include_str!("sql/add_code.sql"),
                 &[
@@ -185,9 +178,8 @@ impl AuthorizationServer {
                     (":expires_at", &expires_at),
                 ],
             )?;
-            Ok::<_, StoreError>(())
-        });
-        stored.map_err(store_error("create a code"))?;
+            Ok(())
+        })?;
         Ok(request.code_redirect(self.public_url.as_str(), code.expose()))
     }
 }

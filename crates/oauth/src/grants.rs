@@ -2,15 +2,9 @@
 
 use rusqlite::ToSql;
 use vademecum_core::auth::{AccountError, GrantToken, GrantTokenKind, KeyId, KeyRecord, UserId};
-use vademecum_kit::{
-    model::Timestamp,
-    store::{Durability, StoreError},
-};
+use vademecum_kit::model::Timestamp;
 
-use super::{
-    AuthorizationServer, RedirectUri, ServerError, TokenForm, error::store_error,
-    server::read_deadline,
-};
+use super::{AuthorizationServer, RedirectUri, ServerError, TokenForm};
 
 /// Grant of a user for a client.
 #[derive(Clone, Debug)]
@@ -59,7 +53,7 @@ impl AuthorizationServer {
 
     /// Returns the registered clients, oldest first.
     pub fn list_clients(&self) -> Result<Vec<RegisteredClient>, ServerError> {
-        let found = self.store.read(read_deadline(), |reader| {
+        self.read("list the clients", |reader| {
             reader.query_all(include_str!("sql/clients.sql"), &[], |row| {
                 Ok(RegisteredClient {
                     id: row.get("id")?,
@@ -68,8 +62,7 @@ impl AuthorizationServer {
                     used_at: row.get("used_at")?,
                 })
             })
-        });
-        found.map_err(store_error("list the clients"))
+        })
     }
 
     /// Revokes a grant with immediate effect. The user must agree again before the client gets
@@ -78,15 +71,14 @@ impl AuthorizationServer {
         let found = self.list_grants(user)?.into_iter().find(|grant| grant.key.id == *key);
         let found = found.ok_or_else(|| AccountError::UnknownGrant(key.to_string()))?;
         let (client, now) = (found.key.client_id.clone(), Timestamp::now());
-        let revoked = self.store.write(Durability::Full, |writer| {
+        self.write("revoke a grant", |writer| {
             let grant: &[(&str, &dyn ToSql)] = &[(":key", &key.as_str()), (":now", &now)];
             writer.execute(include_str!("sql/revoke_grant.sql"), grant)?;
             let consent: &[(&str, &dyn ToSql)] =
                 &[(":client_id", &client), (":user", &found.key.user.as_str())];
             writer.execute(include_str!("sql/delete_consent.sql"), consent)?;
-            Ok::<_, StoreError>(())
-        });
-        revoked.map_err(store_error("revoke a grant"))?;
+            Ok(())
+        })?;
         Ok(found)
     }
 
@@ -94,16 +86,16 @@ impl AuthorizationServer {
     /// registration. Fails with [`AccountError::UnknownGrant`] if there is no such client.
     pub fn revoke_client(&self, id: &str) -> Result<usize, ServerError> {
         let now = Timestamp::now();
-        let changed = self.store.write(Durability::Full, |writer| {
+        let changed = self.write("revoke a client", |writer| {
             let client: &[(&str, &dyn ToSql)] = &[(":id", &id)];
             let known = writer.execute(include_str!("sql/delete_client.sql"), client)?;
             writer.execute(include_str!("sql/delete_client_codes.sql"), client)?;
             writer.execute(include_str!("sql/delete_client_consents.sql"), client)?;
             let grants: &[(&str, &dyn ToSql)] = &[(":id", &id), (":now", &now)];
             let revoked = writer.execute(include_str!("sql/revoke_client.sql"), grants)?;
-            Ok::<_, StoreError>((known, revoked))
-        });
-        match changed.map_err(store_error("revoke a client"))? {
+            Ok((known, revoked))
+        })?;
+        match changed {
             (0, 0) => Err(AccountError::UnknownGrant(id.to_owned()).into()),
             (_, revoked) => Ok(revoked),
         }
@@ -116,7 +108,7 @@ impl AuthorizationServer {
         let Some(token) = token else { return Ok(None) };
         let (digest, now) = (token.digest(), Timestamp::now());
         let client_id = form.get("client_id");
-        let revoked = self.store.write(Durability::Full, |writer| {
+        self.write("revoke a token", |writer| {
             let this: &[(&str, &dyn ToSql)] = &[(":digest", &digest)];
             let owner: Option<String> = writer.with_reader(|reader| {
                 let sql = include_str!("sql/token_client.sql");
@@ -131,8 +123,7 @@ impl AuthorizationServer {
             }
             let grant: &[(&str, &dyn ToSql)] = &[(":key", &token.key().as_str()), (":now", &now)];
             writer.execute(include_str!("sql/revoke_grant.sql"), grant)?;
-            Ok::<_, StoreError>(Some(token.key().clone()))
-        });
-        revoked.map_err(store_error("revoke a token"))
+            Ok(Some(token.key().clone()))
+        })
     }
 }

@@ -10,15 +10,13 @@ use secrecy::{ExposeSecret as _, SecretString};
 use vademecum_core::auth::{AccountError, Right, Rights, UserId};
 use vademecum_kit::{
     model::Timestamp,
-    store::{Durability, StoreError, Writer},
+    store::{StoreError, Writer},
 };
 
 use super::{
     AuthorizationServer, ServerError,
-    error::store_error,
     password::hash_password,
     secret::{Secret, hash_texts},
-    server::read_deadline,
 };
 
 /// Time after which a browser must log in again.
@@ -160,16 +158,15 @@ impl AuthorizationServer {
             return Ok(Err(self.fail(address, LoginError::WrongCode)));
         };
         let (digest, now) = (code.digest(), Timestamp::now());
-        let user = self.store.write(Durability::Full, |writer| {
+        let user = self.write("redeem a login code", |writer| {
             let parameters: &[(&str, &dyn ToSql)] = &[(":digest", &digest), (":now", &now)];
             let user: Option<String> = writer.with_reader(|reader| {
                 let sql = include_str!("sql/login_code.sql");
                 reader.query_first(sql, parameters, |row| row.get("user"))
             })?;
             writer.execute(include_str!("sql/delete_login_codes.sql"), parameters)?;
-            Ok::<_, StoreError>(user)
-        });
-        let user = user.map_err(store_error("redeem a login code"))?;
+            Ok(user)
+        })?;
         let user: Option<UserId> = user.and_then(|name| name.parse().ok());
         match user {
             Some(user) => self.log_in_as(&user, address),
@@ -201,13 +198,12 @@ impl AuthorizationServer {
     pub fn find_session(&self, cookie: &str) -> Result<Option<LoginSession>, ServerError> {
         let cookie = Secret::of_text(cookie);
         let (digest, now) = (cookie.digest(), Timestamp::now());
-        let found = self.store.read(read_deadline(), |reader| {
+        let found = self.read("look up a login", |reader| {
             let parameters: &[(&str, &dyn ToSql)] = &[(":digest", &digest), (":now", &now)];
             reader.query_first(include_str!("sql/session.sql"), parameters, |row| {
                 Ok((row.get::<_, String>("user")?, row.get::<_, String>("grantable")?))
             })
-        });
-        let found = found.map_err(store_error("look up a login"))?;
+        })?;
         Ok(found.and_then(|(user, grantable)| {
             let user: UserId = user.parse().ok()?;
             let is_served = self.single_user.as_ref().is_none_or(|single| *single == user);
@@ -219,10 +215,10 @@ impl AuthorizationServer {
     /// Ends the session of a cookie.
     pub fn log_out(&self, cookie: &str) -> Result<(), ServerError> {
         let digest = Secret::of_text(cookie).digest();
-        let ended = self.store.write(Durability::Full, |writer| {
+        self.write("log out", |writer| {
             writer.execute(include_str!("sql/delete_session.sql"), &[(":digest", &digest)])
-        });
-        ended.map(drop).map_err(store_error("log out"))
+        })
+        .map(drop)
     }
 
     /// Creates a one-time code that logs a browser in as `user`. The user of a server for one user
@@ -236,7 +232,7 @@ impl AuthorizationServer {
         }
         let code = Secret::generate_code()?;
         let expires_at = Timestamp::now().plus(CODE_LIFETIME);
-        let added = self.store.write(Durability::Full, |writer| {
+        self.write("create a login code", |writer| {
             writer.execute(
                 include_str!("sql/add_login_code.sql"),
                 &[
@@ -245,8 +241,7 @@ impl AuthorizationServer {
                     (":expires_at", &expires_at),
                 ],
             )
-        });
-        added.map_err(store_error("create a login code"))?;
+        })?;
         Ok(code.expose().to_owned())
     }
 
@@ -269,10 +264,10 @@ impl AuthorizationServer {
 
     /// Returns the number of users with a password who are not suspended.
     pub fn count_passwords(&self) -> Result<u32, ServerError> {
-        let counted = self.store.read(read_deadline(), |reader| {
+        let counted = self.read("count passwords", |reader| {
             reader.query_first(include_str!("sql/count_passwords.sql"), &[], |row| row.get("users"))
-        });
-        Ok(counted.map_err(store_error("count passwords"))?.unwrap_or_default())
+        })?;
+        Ok(counted.unwrap_or_default())
     }
 
     /// Sets the strongest right that a user may give to clients. Grants that exist keep theirs.
@@ -290,14 +285,14 @@ impl AuthorizationServer {
         user: &UserId,
         change: impl FnMut(&Writer<'_>) -> Result<usize, StoreError>,
     ) -> Result<(), ServerError> {
-        match self.store.write(Durability::Full, change).map_err(store_error("change a user"))? {
+        match self.write("change a user", change)? {
             0 => Err(AccountError::UnknownUser(user.clone()).into()),
             _ => Ok(()),
         }
     }
 
     fn find_login_user(&self, user: &UserId) -> Result<Option<LoginUser>, ServerError> {
-        let found = self.store.read(read_deadline(), |reader| {
+        self.read("look up a user", |reader| {
             let parameters: &[(&str, &dyn ToSql)] = &[(":user", &user.as_str())];
             reader.query_first(include_str!("sql/login_user.sql"), parameters, |row| {
                 let grantable: String = row.get("grantable")?;
@@ -307,8 +302,7 @@ impl AuthorizationServer {
                     is_suspended: row.get::<_, Option<Timestamp>>("suspended_at")?.is_some(),
                 })
             })
-        });
-        found.map_err(store_error("look up a user"))
+        })
     }
 
     /// Returns the rights that a user may give. The only user of a server may give all.
@@ -331,7 +325,7 @@ impl AuthorizationServer {
         self.throttle.clear_failures(throttled_address(address));
         let cookie = Secret::generate()?;
         let now = Timestamp::now();
-        let opened = self.store.write(Durability::Full, |writer| {
+        self.write("log in", |writer| {
             writer.execute(include_str!("sql/delete_expired_sessions.sql"), &[(":now", &now)])?;
             writer.execute(
                 include_str!("sql/add_session.sql"),
@@ -341,8 +335,7 @@ impl AuthorizationServer {
                     (":expires_at", &now.plus(SESSION_LIFETIME)),
                 ],
             )
-        });
-        opened.map_err(store_error("log in"))?;
+        })?;
         Ok(Ok(LoginSession { user: user.clone(), grantable: found.grantable, cookie }))
     }
 

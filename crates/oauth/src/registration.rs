@@ -8,12 +8,11 @@ use std::{
 
 use serde::Deserialize;
 use vademecum_core::auth::KeyId;
-use vademecum_kit::{model::Timestamp, store::Durability};
+use vademecum_kit::model::Timestamp;
 
 use super::{
     AuthorizationServer, Client, ClientKind, OAuthError, RedirectUri, ServerError,
     client::{MAX_REDIRECT_URIS, clean_name},
-    error::store_error,
 };
 
 /// Maximum number of clients that never got a token.
@@ -75,7 +74,7 @@ impl AuthorizationServer {
         let now = Timestamp::now();
         let uris: Vec<&str> = client.redirect_uris.iter().map(RedirectUri::as_str).collect();
         let uris = serde_json::Value::from(uris).to_string();
-        let stored = self.store.write(Durability::Full, |writer| {
+        let stored = self.write("register a client", |writer| {
             let times: &[(&str, &dyn rusqlite::ToSql)] = &[
                 (":unused_since", &now.minus(UNUSED_LIFETIME)),
                 (":idle_since", &now.minus(IDLE_LIFETIME)),
@@ -93,8 +92,8 @@ impl AuthorizationServer {
                 (":max", &MAX_UNUSED),
             ];
             writer.execute(include_str!("sql/add_client.sql"), added)
-        });
-        Ok(stored.map_err(store_error("register a client"))? > 0)
+        })?;
+        Ok(stored > 0)
     }
 }
 

@@ -9,12 +9,12 @@ use vademecum_core::{
 };
 use vademecum_kit::{
     model::Deadline,
-    store::{DataFolder, Database, Store},
+    store::{DataFolder, Database, Durability, Reader, Store, StoreError, Writer},
 };
 
 use super::{
-    Endpoint, OidcLogin, metadata_document::MetadataDocuments, password::PasswordHasher,
-    registration_counts::RegistrationCounts,
+    Endpoint, OidcLogin, ServerError, error::store_error, metadata_document::MetadataDocuments,
+    password::PasswordHasher, registration_counts::RegistrationCounts,
 };
 
 /// Maximum duration of one read of the account database.
@@ -106,9 +106,22 @@ impl AuthorizationServer {
             "client_id_metadata_document_supported": self.documents.are_fetched(),
         })
     }
-}
 
-/// Returns the deadline of a read that begins now.
-pub(crate) fn read_deadline() -> Deadline {
-    Deadline::after(READ_TIMEOUT)
+    /// Reads the account database, for up to 5 s.
+    pub(crate) fn read<T>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&Reader<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, ServerError> {
+        self.store.read(Deadline::after(READ_TIMEOUT), work).map_err(store_error(action))
+    }
+
+    /// Writes the account database in one transaction.
+    pub(crate) fn write<T>(
+        &self,
+        action: &'static str,
+        work: impl FnMut(&Writer<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, ServerError> {
+        self.store.write(Durability::Full, work).map_err(store_error(action))
+    }
 }
