@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::{
     DatabaseLocation, DatabaseLocationError, DatabaseServer, Engine, PassphraseSource, SecretRef,
-    TlsMode, dsn::DsnParts, environment::text_variable, profiles::resolve_location,
+    TlsMode, database_location::resolve_location, dsn::DsnParts, environment::text_variable,
     secret::RedactedText,
 };
 

@@ -8,21 +8,24 @@ mod audit;
 mod auth;
 mod collections;
 mod custom_tools;
+mod database_location;
 mod deny;
 mod dsn;
 mod embeddings;
 mod encrypted_file;
 mod engine;
 mod environment;
+mod error;
 mod folders;
 mod import;
 mod journal;
+mod jwt;
 mod keyring;
 mod limits;
 mod listen_address;
 mod log;
 mod mcp;
-mod oauth;
+mod oidc;
 mod profiles;
 mod quotas;
 mod secret;
@@ -36,14 +39,14 @@ mod table;
 mod telemetry;
 mod tls;
 mod tools;
+mod urls;
 
 pub use archive::{Archive, SchemaName};
 pub use audit::Audit;
-pub use auth::{
-    Auth, AuthMode, ClientDocuments, Jwt, JwtAlgorithm, KeySource, LocalAccess, ResourceUrl,
-};
+pub use auth::{Auth, AuthMode, ClientDocuments, LocalAccess};
 pub use collections::{Chunking, Collection, EmbeddingOptions, Folder};
 pub use custom_tools::{CustomParameter, CustomTool, CustomToolName, ParameterKind, ParameterName};
+pub use database_location::{DatabaseLocation, DatabaseLocationError, DatabaseServer};
 pub use deny::Deny;
 pub use dsn::DsnParts;
 pub use embeddings::{ApiBase, EmbeddingProvider, Embeddings};
@@ -53,23 +56,23 @@ pub use environment::{
     child_program, claude_code_folder, codex_home, current_program, first_argument, platform,
     secret_variable, ssh_agent_socket, time_zone,
 };
+pub use error::{ConfigError, InvalidSetting};
 pub use folders::{FollowedFolder, check_inner_folder};
 pub use import::Import;
 pub use journal::Journal;
+pub use jwt::{Jwt, JwtAlgorithm, KeySource};
 pub use keyring::KeyringError;
 pub use limits::Limits;
 pub use listen_address::{ListenAddress, ListenAddressError};
 pub use log::{Log, LogFormat};
 pub use mcp::{Mcp, Transport};
-pub use oauth::{Oidc, PublicUrl};
-pub use profiles::{
-    DatabaseLocation, DatabaseLocationError, DatabaseServer, Profile, ProfileName, Ssh,
-};
+pub use oidc::Oidc;
+pub use profiles::{Profile, ProfileName, Ssh};
 pub use quotas::Quotas;
 pub use secret::{PassphraseSource, RedactedText, SecretError, SecretRef, Secrets};
 pub use server::Server;
 pub use sessions::Sessions;
-pub use settings::{ConfigError, InvalidSetting, Settings};
+pub use settings::Settings;
 pub use skills::Skills;
 pub use sqlite::Sqlite;
 pub use storage::Storage;
@@ -79,3 +82,4 @@ pub use table::{
 pub use telemetry::{OtlpEndpoint, Telemetry};
 pub use tls::TlsMode;
 pub use tools::{TextFormat, ToolNames, ToolVisibility, Tools};
+pub use urls::{PublicUrl, ResourceUrl};

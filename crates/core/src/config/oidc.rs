@@ -1,85 +1,10 @@
-//! `server.public_url` and `[auth.oidc]`: the address of the authorization server, and the outside
-//! provider that logs users in.
+//! `[auth.oidc]`: the outside provider that logs users in.
 
-use std::{fmt, path::PathBuf, str::FromStr};
+use std::path::PathBuf;
 
 use serde::Deserialize;
-use ureq::http::Uri;
 
-use super::auth::{ResourceUrl, is_trusted_url};
-
-/// Address of this server as clients and browsers use it: scheme, host and port, without a path.
-///
-/// It is `https`, or `http` on this machine, because passwords and tokens are sent to it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct PublicUrl(String);
-
-impl PublicUrl {
-    /// Returns the address of a server on this machine whose port does not matter.
-    pub fn localhost() -> Self {
-        Self("http://localhost".to_owned())
-    }
-
-    /// Returns the address without a slash at its end, which is also the issuer of tokens.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Returns the address of a path that begins with a slash.
-    pub fn join(&self, path: &str) -> String {
-        format!("{}{path}", self.0)
-    }
-
-    /// Returns true if browsers encrypt the connection.
-    pub fn is_https(&self) -> bool {
-        self.0.starts_with("https://")
-    }
-
-    /// Returns the host without the port.
-    pub fn host(&self) -> String {
-        let uri: Option<Uri> = self.0.parse().ok();
-        uri.as_ref().and_then(Uri::host).unwrap_or_default().to_owned()
-    }
-
-    /// Returns the address at which MCP is served.
-    pub fn resource(&self) -> Option<ResourceUrl> {
-        self.join("/mcp").parse().ok()
-    }
-}
-
-impl fmt::Display for PublicUrl {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl FromStr for PublicUrl {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let address = text.strip_suffix('/').unwrap_or(text);
-        let uri: Option<Uri> = address.parse().ok();
-        let is_origin = uri.as_ref().is_some_and(|uri| uri.path() == "/" && uri.query().is_none());
-        let is_plain = !address.ends_with('/') && !address.contains(['?', '#', '@', '"', '\\']);
-        if is_origin && is_plain && is_trusted_url(address) {
-            Ok(Self(address.to_ascii_lowercase()))
-        } else {
-            Err(format!(
-                "`{text}` is not an address such as https://knowledge.example: it has a host and no \
-                 path, and begins with https://, or http:// on this machine"
-            ))
-        }
-    }
-}
-
-impl TryFrom<String> for PublicUrl {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
+use super::urls::is_trusted_url;
 
 /// Login through an outside `OpenID` Connect provider.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -164,29 +89,6 @@ impl TryFrom<OidcTable> for Oidc {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn public_url_is_an_encrypted_or_local_origin() {
-        for (text, url) in [
-            ("https://Knowledge.example/", "https://knowledge.example"),
-            ("https://knowledge.example:8443", "https://knowledge.example:8443"),
-            ("http://127.0.0.1:7744", "http://127.0.0.1:7744"),
-        ] {
-            assert_eq!(text.parse::<PublicUrl>().unwrap().as_str(), url);
-        }
-        for wrong in [
-            "",
-            "knowledge.example",
-            "http://knowledge.example",
-            "https://knowledge.example/mcp",
-            "https://knowledge.example//",
-            "https://knowledge.example?x",
-            "https://user@knowledge.example",
-            "https://",
-        ] {
-            assert!(wrong.parse::<PublicUrl>().is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn oidc_adds_only_named_users() {
