@@ -67,8 +67,8 @@ impl CollectionSpec {
         };
         let owner = written.owner.as_deref().map(str::parse).transpose();
         let plan = CollectionPlan {
-            folders: written.folders.clone(),
-            table: written.table.clone(),
+            folders: written.folders().to_vec(),
+            table: written.table(),
             access_tags: written.access_tags.clone(),
             chunking: written.chunking.clone(),
             embedding: written.embedding,
@@ -137,33 +137,16 @@ mod tests {
         assert!(plan.has_source() && !CollectionPlan::default().has_source());
     }
 
+    #[cfg(unix)]
     #[test]
     fn invalid_spec_is_rejected_with_collection_name() {
-        let base = config::Collection {
-            name: "docs".to_owned(),
-            folders: Vec::new(),
-            table: None,
-            owner: None,
-            access_tags: Vec::new(),
-            chunking: None,
-            embedding: config::EmbeddingOptions::default(),
-        };
-        let folders = vec![config::Folder { path: "/a".into(), project: None, version: None }];
         for (written, reason) in [
-            (base.clone(), "folders"),
-            (
-                config::Collection {
-                    owner: Some("a b".to_owned()),
-                    folders: folders.clone(),
-                    ..base.clone()
-                },
-                "`a b`",
-            ),
-            (
-                config::Collection { access_tags: vec!["a\nb".to_owned()], folders, ..base },
-                "access tag",
-            ),
+            ("folders = []", "folders"),
+            ("folders = [\"/a\"]\nowner = \"a b\"", "`a b`"),
+            ("folders = [\"/a\"]\naccess_tags = [\"a\\nb\"]", "access tag"),
         ] {
+            let written: config::Collection =
+                toml::from_str(&format!("name = \"docs\"\n{written}")).unwrap();
             let error = CollectionSpec::from_settings(&written).unwrap_err().to_string();
             assert!(error.contains("`docs`") && error.contains(reason), "{error}");
         }

@@ -208,7 +208,7 @@ impl Profile {
         let tunnel = settings
             .ssh
             .as_ref()
-            .map(|ssh| Tunnel::new(name, ssh, settings.connect_timeout, unlock));
+            .map(|ssh| Tunnel::new(name, ssh, settings.connect_timeout(), unlock));
         Ok(Self {
             name: name.to_owned(),
             settings: settings.clone(),
@@ -237,13 +237,13 @@ impl Profile {
 
     /// Returns the database engine.
     pub fn engine(&self) -> Engine {
-        self.settings.engine
+        self.settings.engine()
     }
 
     /// Returns the limits of one statement.
     pub fn query_caps(&self) -> QueryCaps {
         QueryCaps {
-            timeout: self.settings.timeout,
+            timeout: self.settings.timeout(),
             offset: 0,
             max_rows: self.settings.max_rows.get(),
             max_bytes: self.settings.max_bytes.get(),
@@ -257,7 +257,7 @@ impl Profile {
 
     /// Returns the timeout for establishing a connection.
     pub fn connect_timeout(&self) -> Duration {
-        self.settings.connect_timeout
+        self.settings.connect_timeout()
     }
 
     /// Returns true if the database is reached through an SSH tunnel.
@@ -281,7 +281,7 @@ impl Profile {
         ListedProfile {
             name: self.name.clone(),
             description: self.settings.description.clone(),
-            db: self.settings.engine,
+            db: self.settings.engine(),
             mode: self.mode(may_write),
             default: self.settings.default,
         }
@@ -299,7 +299,7 @@ impl Profile {
         let mut shown = ShownProfile {
             name: self.name.clone(),
             description: settings.description.clone(),
-            db: settings.engine,
+            db: settings.engine(),
             mode: None,
             host: None,
             port: None,
@@ -362,9 +362,8 @@ impl Profile {
 
     /// Returns the target without its tunnel, and the destination of the tunnel.
     fn resolve_secrets(&self) -> Result<(ConnectionTarget, Option<(String, u16)>), SqlError> {
-        let engine = self.settings.engine;
         let section = format!("profiles.{}", self.name);
-        let place = self.settings.location.resolve_secret(&section, "dsn", engine, &self.unlock);
+        let place = self.settings.location.resolve_secret(&section, "dsn", &self.unlock);
         let server = match place.map_err(|error| self.place_error(&error))? {
             DatabaseLocation::File(path) => return Ok((ConnectionTarget::Sqlite(path), None)),
             DatabaseLocation::Server(server) => server,
@@ -375,7 +374,7 @@ impl Profile {
         };
         let far = (server.host.clone(), server.port);
         let server = self.with_password(server)?;
-        let target = match engine {
+        let target = match self.engine() {
             Engine::Postgres => ConnectionTarget::Postgres(server),
             Engine::MySql => ConnectionTarget::MySql(server),
             Engine::Sqlite => {

@@ -12,25 +12,45 @@ use serde::Deserialize;
 use super::{
     DatabaseLocation, DatabaseLocationError, DatabaseServer, Engine, PassphraseSource, SecretRef,
     TlsMode, database_location::resolve_location, dsn::DsnParts, environment::text_variable,
-    secret::RedactedText,
+    secret::RedactedText, validation::deserialize_validated,
 };
 
-/// The database that keeps the libraries, and how this server follows it.
+/// A PostgreSQL database that keeps the libraries of several servers. Every server that names it
+/// serves every user, from copies that it can fetch again (docs/deploy/cluster.md). Libraries of
+/// before are moved with `vademecum migrate --to archive`. Without `url`, the variable
+/// `VADEMECUM_ARCHIVE_URL` counts, and `VADEMECUM_ARCHIVE_SCHEMA` beside it; without both, this
+/// server keeps its own libraries.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "RawArchive")]
+#[serde(remote = "Self", default, deny_unknown_fields)]
 pub struct Archive {
-    /// Location of the database; without one, this server keeps its own libraries.
+    /// Address: `postgres://USER@HOST:PORT/DATABASE`, with `?sslmode=verify-full&sslrootcert=PATH`
+    /// for a certificate that is verified; or a reference, as for a profile.
+    url: Option<RedactedText>,
+    /// Reference to the password, as for a profile.
+    password: Option<SecretRef>,
+    /// Encryption of the connection, instead of `sslmode`.
+    tls: Option<TlsMode>,
+    /// File with the trusted certificate authorities, as PEM, instead of `sslrootcert`.
+    ca_file: Option<PathBuf>,
+    /// Whether the password may be plain text in this file.
+    allow_plaintext: bool,
+    /// Location of the database, from the settings above; without one, this server keeps its own
+    /// libraries.
+    #[serde(skip)]
     pub location: Option<DatabaseLocation>,
-    /// Schema of the tables in the database.
+    /// Schema of the tables. Several groups of servers can share a database, each with its own
+    /// schema.
     pub schema: SchemaName,
     /// Maximum number of connections for reads, and as many for writes.
     pub pool: NonZeroUsize,
-    /// Time after which a write whose outcome is not known fails, in milliseconds.
+    /// Time after which a write whose outcome is not known fails, in milliseconds. It may be
+    /// stored, and the error says so.
     pub put_timeout_ms: NonZeroU32,
-    /// Whether reads use the copies of this server while the database cannot be reached.
+    /// Whether reads use the copies of this server while the database cannot be reached. Their
+    /// results have `_meta.stale`. Writes are refused then.
     pub stale_reads: bool,
-    /// Maximum size of the copies of libraries that this server keeps, in GB (10⁹ bytes). Copies that
-    /// are in use are kept in any case.
+    /// Maximum size of the copies of libraries on this server, in GB (10⁹ bytes). Copies in use are
+    /// kept in any case.
     pub cache_gb: NonZeroU32,
 }
 
@@ -73,23 +93,7 @@ impl TryFrom<String> for SchemaName {
     }
 }
 
-/// `[archive]` as written in the file.
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct RawArchive {
-    url: Option<RedactedText>,
-    password: Option<SecretRef>,
-    tls: Option<TlsMode>,
-    ca_file: Option<PathBuf>,
-    allow_plaintext: bool,
-    schema: SchemaName,
-    pool: NonZeroUsize,
-    put_timeout_ms: NonZeroU32,
-    stale_reads: bool,
-    cache_gb: NonZeroU32,
-}
-
-impl Default for RawArchive {
+impl Default for Archive {
     fn default() -> Self {
         Self {
             url: None,
@@ -97,6 +101,7 @@ impl Default for RawArchive {
             tls: None,
             ca_file: None,
             allow_plaintext: false,
+            location: None,
             schema: SchemaName::default(),
             pool: NonZeroUsize::MIN.saturating_add(7),
             put_timeout_ms: NonZeroU32::MIN.saturating_add(9_999),
@@ -106,47 +111,7 @@ impl Default for RawArchive {
     }
 }
 
-impl Default for Archive {
-    fn default() -> Self {
-        RawArchive::default().with_location(None)
-    }
-}
-
-impl RawArchive {
-    fn with_location(self, location: Option<DatabaseLocation>) -> Archive {
-        Archive {
-            location,
-            schema: self.schema,
-            pool: self.pool,
-            put_timeout_ms: self.put_timeout_ms,
-            stale_reads: self.stale_reads,
-            cache_gb: self.cache_gb,
-        }
-    }
-}
-
-impl TryFrom<RawArchive> for Archive {
-    type Error = String;
-
-    fn try_from(mut table: RawArchive) -> Result<Self, String> {
-        let parts = DsnParts {
-            engine: Some(Engine::Postgres),
-            password: table.password.take(),
-            tls: table.tls,
-            ca_file: table.ca_file.take(),
-            ..DsnParts::default()
-        };
-        let Some(url) = table.url.take() else {
-            if parts.password.is_some() || parts.tls.is_some() || parts.ca_file.is_some() {
-                return Err("`url` is missing; add url = \"postgres://USER@HOST/DATABASE\"".into());
-            }
-            return Ok(table.with_location(None));
-        };
-        let (_, location) = resolve_location(Some(url), parts, table.allow_plaintext)
-            .map_err(|problem| problem.replace("`dsn`", "`url`"))?;
-        Ok(table.with_location(Some(location)))
-    }
-}
+deserialize_validated!(Archive);
 
 impl Archive {
     /// Environment variable with the address of the database, for settings without one.
@@ -154,13 +119,31 @@ impl Archive {
     /// Environment variable with the schema of the tables, beside the one with the address.
     pub const SCHEMA_VARIABLE: &str = "VADEMECUM_ARCHIVE_SCHEMA";
 
+    fn validate(mut self) -> Result<Self, String> {
+        let parts = DsnParts {
+            engine: Some(Engine::Postgres),
+            password: self.password.take(),
+            tls: self.tls.take(),
+            ca_file: self.ca_file.take(),
+            ..DsnParts::default()
+        };
+        if let Some(url) = self.url.take() {
+            let location = resolve_location(Some(url), parts, self.allow_plaintext)
+                .map_err(|problem| problem.replace("`dsn`", "`url`"))?;
+            self.location = Some(location);
+        } else if parts.password.is_some() || parts.tls.is_some() || parts.ca_file.is_some() {
+            return Err("`url` is missing; add url = \"postgres://USER@HOST/DATABASE\"".into());
+        }
+        Ok(self)
+    }
+
     /// Returns these settings, with the database of the environment variables if they have none.
     pub(super) fn or_environment(self) -> Result<Self, String> {
         let (None, Some(url)) = (&self.location, text_variable(Self::URL_VARIABLE)) else {
             return Ok(self);
         };
         let parts = DsnParts { engine: Some(Engine::Postgres), ..DsnParts::default() };
-        let (_, location) =
+        let location =
             resolve_location(Some(RedactedText::from(SecretString::from(url))), parts, true)
                 .map_err(|problem| problem.replace("`dsn`", Self::URL_VARIABLE))?;
         let schema = text_variable(Self::SCHEMA_VARIABLE).map(SchemaName::try_from).transpose()?;
@@ -178,7 +161,7 @@ impl Archive {
         unlock: &PassphraseSource,
     ) -> Result<Option<DatabaseServer>, DatabaseLocationError> {
         let Some(location) = &self.location else { return Ok(None) };
-        match location.resolve_secret("archive", "url", Engine::Postgres, unlock)? {
+        match location.resolve_secret("archive", "url", unlock)? {
             DatabaseLocation::Server(server) => Ok(Some(server)),
             DatabaseLocation::File(_) | DatabaseLocation::Secret { .. } => Ok(None),
         }

@@ -4,52 +4,50 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CollectionTable as DatabaseTable, CursorColumn, DocMap};
+use super::{CollectionTable, CursorColumn, DocMap, validation::deserialize_validated};
 
-/// A collection of documents from folders or from a database table.
+/// A collection of external documents, from folders or from a table: one section for each. The
+/// collections configured here are built by `vademecum collection sync` and the tool
+/// `rag.admin.sync`; folders can also be passed to `vademecum collection build`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "RawCollection")]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct Collection {
-    /// Name of the collection.
+    /// Name of the collection: letters, digits, `.`, `-` and `_`.
     pub name: String,
-    /// Folders whose files become documents.
-    pub folders: Vec<Folder>,
-    /// Table whose rows become documents.
-    pub table: Option<DatabaseTable>,
-    /// Owner of the collection; without one, all users see it.
-    pub owner: Option<String>,
-    /// Access tags that a user needs in order to see its documents.
-    pub access_tags: Vec<String>,
-    /// Division of documents into chunks; by default, at headings.
-    pub chunking: Option<Chunking>,
-    /// Whether chunks get vectors for semantic search.
-    pub embedding: EmbeddingOptions,
-}
-
-/// A collection as written in the file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawCollection {
-    name: String,
+    /// Folders with its files, optionally with the project and version that they document.
     folders: Option<Vec<Folder>>,
+    /// Database profile of the table whose rows become documents, instead of `folders`. The
+    /// collection is configured by the owner of the server, so `users` and `columns` of the profile
+    /// do not restrict it.
     profile: Option<String>,
+    /// Table as spelled in the database, prefixed with its schema if needed.
     table: Option<String>,
+    /// Column that identifies a row: unique, and not binary.
     pk_column: Option<String>,
+    /// Condition for rows, as in a WHERE clause, without sub-selects. Default: all rows.
     #[serde(rename = "where")]
     condition: Option<String>,
+    /// Mapping of a row to a document.
     doc_map: Option<DocMap>,
+    /// Column that increases whenever a row is added or changed, such as the time of the last
+    /// change. A sync then reads only rows with at least the greatest value of the previous sync,
+    /// and the keys of all rows. Default: a sync reads all rows.
     cursor: Option<CursorColumn>,
-    owner: Option<String>,
+    /// Owner of the collection. Default: shared by all users.
+    pub owner: Option<String>,
+    /// Access tags that a caller must have to see its documents.
     #[serde(default)]
-    access_tags: Vec<String>,
-    chunking: Option<Chunking>,
+    pub access_tags: Vec<String>,
+    /// Division of documents into chunks, in characters. Default: at their headings.
+    pub chunking: Option<Chunking>,
+    /// Whether its chunks get vectors, if an `embeddings.provider` is set.
     #[serde(default)]
-    embedding: EmbeddingOptions,
+    pub embedding: EmbeddingOptions,
 }
 
 /// A folder, with the project that its files document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "RawFolder")]
+#[serde(try_from = "PathOrTable")]
 pub struct Folder {
     /// Absolute path of the folder.
     pub path: PathBuf,
@@ -103,82 +101,75 @@ impl Default for EmbeddingOptions {
     }
 }
 
-/// A folder as written in the file: a path or a table.
+/// A folder in the settings: a path, or a table.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a path, or a table of `path`, `project` and `version`")]
-enum RawFolder {
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "expected a path, or a table of `path`, `project` and `version`"
+)]
+enum PathOrTable {
     Path(PathBuf),
-    Table(FolderTable),
+    Table { path: PathBuf, project: Option<String>, version: Option<String> },
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FolderTable {
-    path: PathBuf,
-    project: Option<String>,
-    version: Option<String>,
-}
+deserialize_validated!(Collection);
 
-impl TryFrom<RawCollection> for Collection {
-    type Error = String;
+impl Collection {
+    /// Returns the folders whose files become documents.
+    pub fn folders(&self) -> &[Folder] {
+        self.folders.as_deref().unwrap_or_default()
+    }
 
-    fn try_from(written: RawCollection) -> Result<Self, String> {
-        let RawCollection {
-            name,
-            folders,
-            profile,
-            table,
-            pk_column,
-            condition,
-            doc_map,
-            cursor,
-            owner,
-            access_tags,
-            chunking,
-            embedding,
-        } = written;
-        let condition = condition.filter(|text| !text.trim().is_empty());
-        let is_said = profile.is_some() || pk_column.is_some() || doc_map.is_some();
-        let of_table = table.is_some() || is_said || condition.is_some() || cursor.is_some();
-        let missing = |key: &str| {
-            format!(
+    /// Returns the table whose rows become documents, unless files do.
+    pub fn table(&self) -> Option<CollectionTable> {
+        Some(CollectionTable {
+            profile: self.profile.clone()?,
+            table: self.table.clone()?,
+            pk_column: self.pk_column.clone()?,
+            condition: self.condition.clone(),
+            doc_map: self.doc_map.clone()?,
+            cursor: self.cursor.clone(),
+        })
+    }
+
+    fn validate(mut self) -> Result<Self, String> {
+        self.condition = self.condition.filter(|text| !text.trim().is_empty());
+        let required = [
+            ("profile", self.profile.is_some()),
+            ("table", self.table.is_some()),
+            ("pk_column", self.pk_column.is_some()),
+            ("doc_map", self.doc_map.is_some()),
+        ];
+        let has_table_key = required.iter().any(|(_, is_set)| *is_set)
+            || self.condition.is_some()
+            || self.cursor.is_some();
+        match (self.folders.is_some(), has_table_key) {
+            (true, true) => {
+                return Err("`folders` and `table` exclude each other; remove one of them".into());
+            }
+            (false, false) => {
+                return Err("the source is missing; set `folders`, or `profile` and `table`".into());
+            }
+            (true, false) | (false, true) => {}
+        }
+        match required.iter().find(|(_, is_set)| has_table_key && !is_set) {
+            Some((key, _)) => Err(format!(
                 "`{key}` is missing; a collection of a table has `profile`, `table`, `pk_column` \
                  and `doc_map`"
-            )
-        };
-        let (folders, table) = match (folders, of_table) {
-            (Some(folders), false) => (folders, None),
-            (None, true) => {
-                let table = DatabaseTable {
-                    profile: profile.ok_or_else(|| missing("profile"))?,
-                    table: table.ok_or_else(|| missing("table"))?,
-                    pk_column: pk_column.ok_or_else(|| missing("pk_column"))?,
-                    condition,
-                    doc_map: doc_map.ok_or_else(|| missing("doc_map"))?,
-                    cursor,
-                };
-                (Vec::new(), Some(table))
-            }
-            (Some(_), true) => {
-                let problem = "`folders` and `table` exclude each other; remove one of them";
-                return Err(problem.to_owned());
-            }
-            (None, false) => {
-                let problem = "the source is missing; set `folders`, or `profile` and `table`";
-                return Err(problem.to_owned());
-            }
-        };
-        Ok(Self { name, folders, table, owner, access_tags, chunking, embedding })
+            )),
+            None => Ok(self),
+        }
     }
 }
 
-impl TryFrom<RawFolder> for Folder {
+impl TryFrom<PathOrTable> for Folder {
     type Error = String;
 
-    fn try_from(written: RawFolder) -> Result<Self, String> {
-        let FolderTable { path, project, version } = match written {
-            RawFolder::Path(path) => FolderTable { path, project: None, version: None },
-            RawFolder::Table(table) => table,
+    fn try_from(written: PathOrTable) -> Result<Self, String> {
+        let (path, project, version) = match written {
+            PathOrTable::Path(path) => (path, None, None),
+            PathOrTable::Table { path, project, version } => (path, project, version),
         };
         if !path.is_absolute() {
             // A relative path would depend on the working directory of the server.
@@ -203,8 +194,8 @@ mod tests {
             "folders = [\"/srv/a\", { path = \"/srv/b\", project = \"B\", version = \"2\" }]",
         );
         let read = read.unwrap();
-        assert_eq!(read.folders[0].path, PathBuf::from("/srv/a"));
-        assert_eq!(read.folders[1].project.as_deref(), Some("B"));
+        assert_eq!(read.folders()[0].path, PathBuf::from("/srv/a"));
+        assert_eq!(read.folders()[1].project.as_deref(), Some("B"));
         assert_eq!((read.chunking, read.embedding.enabled), (None, true));
     }
 
@@ -227,13 +218,13 @@ mod tests {
         let of_table = "profile = \"shop\"\ntable = \"posts\"\npk_column = \"Id\"\n\
                         doc_map = { body = { concat = [{ col = \"Body\" }] } }\n";
         let read = collection(&format!("{of_table}where = \"Score > 3\"")).unwrap();
-        let table = read.table.unwrap();
+        let table = read.table().unwrap();
         assert_eq!((table.profile.as_str(), table.table.as_str()), ("shop", "posts"));
         assert_eq!((table.condition.as_deref(), table.cursor), (Some("Score > 3"), None));
-        assert!(read.folders.is_empty());
+        assert!(read.folders().is_empty());
         for blank in ["", " \\n"] {
             let read = collection(&format!("{of_table}where = \"{blank}\"")).unwrap();
-            assert_eq!(read.table.unwrap().condition, None);
+            assert_eq!(read.table().unwrap().condition, None);
         }
         for (text, reason) in [
             ("", "the source is missing"),

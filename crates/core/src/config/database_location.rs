@@ -16,6 +16,8 @@ pub enum DatabaseLocation {
     Server(DatabaseServer),
     /// A DSN in a secret, which is read when the database is first used.
     Secret {
+        /// Database engine.
+        engine: Engine,
         /// Reference to the DSN.
         dsn: SecretRef,
         /// Parameters that are given in the settings.
@@ -26,6 +28,8 @@ pub enum DatabaseLocation {
 /// A database on a server, with the credentials to connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseServer {
+    /// Database engine.
+    pub engine: Engine,
     /// Host name of the server.
     pub host: String,
     /// Port of the server.
@@ -43,21 +47,29 @@ pub struct DatabaseServer {
 }
 
 impl DatabaseLocation {
+    /// Returns the database engine.
+    pub fn engine(&self) -> Engine {
+        match self {
+            Self::File(_) => Engine::Sqlite,
+            Self::Server(server) => server.engine,
+            Self::Secret { engine, .. } => *engine,
+        }
+    }
+
     /// Returns the location with a secret DSN read and parsed. Errors name the section of the
     /// settings and its key.
     pub fn resolve_secret(
         &self,
         section: &str,
         key: &str,
-        engine: Engine,
         unlock: &PassphraseSource,
     ) -> Result<Self, DatabaseLocationError> {
-        let Self::Secret { dsn, parts } = self else { return Ok(self.clone()) };
+        let Self::Secret { engine, dsn, parts } = self else { return Ok(self.clone()) };
         let text = dsn.read_secret(&format!("{section}.{key}"), unlock)?;
         let text = RedactedText::from(text);
-        let read = DsnParts::parse(Some(engine), text.expose());
+        let read = DsnParts::parse(Some(*engine), text.expose());
         let read = read.and_then(|read| parts.as_ref().clone().merge(read.check_password(true)?));
-        let whole = read.and_then(|parts| parts.into_location(engine));
+        let whole = read.and_then(|parts| parts.into_location(*engine));
         whole.map_err(|problem| DatabaseLocationError::Invalid {
             section: section.to_owned(),
             problem: problem.replace("`dsn`", &format!("`{key}`")),
@@ -113,13 +125,13 @@ pub(super) fn absolute_path(key: &str, path: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Returns the engine and the location of a database. Fails if they are incomplete or
-/// contradictory. `parts` are given next to the DSN.
+/// Returns the location of a database. Fails if the parameters are incomplete or contradictory.
+/// `parts` are given next to the DSN.
 pub(super) fn resolve_location(
     dsn: Option<RedactedText>,
     mut parts: DsnParts,
     allow_plaintext: bool,
-) -> Result<(Engine, DatabaseLocation), String> {
+) -> Result<DatabaseLocation, String> {
     if let Some(dsn) = dsn {
         match (SecretRef::from(dsn.clone()), parts.engine) {
             // For SQLite, `file:` begins a URI, not a secret reference.
@@ -130,7 +142,7 @@ pub(super) fn resolve_location(
             }
             (dsn, Some(engine)) => {
                 let parts = Box::new(parts.check_password(allow_plaintext)?);
-                return Ok((engine, DatabaseLocation::Secret { dsn, parts }));
+                return Ok(DatabaseLocation::Secret { engine, dsn, parts });
             }
             (_, None) => {
                 let problem = "`engine` is missing, and `dsn` is a secret; set \
@@ -142,7 +154,7 @@ pub(super) fn resolve_location(
     let engine = parts.engine.ok_or(
         "`engine` is missing; set engine = \"postgres\", \"mysql\" or \"sqlite\"".to_owned(),
     )?;
-    Ok((engine, parts.check_password(allow_plaintext)?.into_location(engine)?))
+    parts.check_password(allow_plaintext)?.into_location(engine)
 }
 
 impl DsnParts {
@@ -203,6 +215,7 @@ impl DsnParts {
             return Err(format!("`path` applies to sqlite, not to {engine}; remove it"));
         }
         Ok(DatabaseLocation::Server(DatabaseServer {
+            engine,
             host: self.host.unwrap_or_else(|| "localhost".to_owned()),
             port: self.port.unwrap_or(port),
             user: self.user.ok_or_else(|| missing("user"))?,

@@ -4,13 +4,16 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::validation::deserialize_validated;
+
 /// A folder whose files the server imports when they change.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "RawFolder")]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct FollowedFolder {
     /// Absolute path.
     pub path: PathBuf,
     /// Whether changes of its notes in the library are written to the files.
+    #[serde(default)]
     pub two_way: bool,
     /// Folder for notes that clients create, relative to `path`. Without one, they stay in the
     /// library.
@@ -19,31 +22,20 @@ pub struct FollowedFolder {
     pub user: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawFolder {
-    path: PathBuf,
-    #[serde(default)]
-    two_way: bool,
-    new_notes: Option<PathBuf>,
-    user: Option<String>,
-}
+deserialize_validated!(FollowedFolder);
 
-impl TryFrom<RawFolder> for FollowedFolder {
-    type Error = String;
-
-    fn try_from(written: RawFolder) -> Result<Self, String> {
-        let RawFolder { path, two_way, new_notes, user } = written;
-        if !path.is_absolute() {
-            return Err(format!("`{}` is not an absolute path", path.display()));
+impl FollowedFolder {
+    fn validate(self) -> Result<Self, String> {
+        if !self.path.is_absolute() {
+            return Err(format!("`{}` is not an absolute path", self.path.display()));
         }
-        if let Some(inside) = &new_notes {
-            if !two_way {
+        if let Some(inside) = &self.new_notes {
+            if !self.two_way {
                 return Err("`new_notes` needs `two_way = true`".to_owned());
             }
             check_inner_folder(inside)?;
         }
-        Ok(Self { path, two_way, new_notes, user })
+        Ok(self)
     }
 }
 

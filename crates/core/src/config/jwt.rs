@@ -4,31 +4,53 @@ use std::{path::PathBuf, time::Duration};
 
 use serde::Deserialize;
 
-use super::urls::is_trusted_url;
+use super::{urls::is_trusted_url, validation::deserialize_validated};
 
-/// Verification of access tokens (JWT) of an identity provider.
+/// Tokens (JWT) of an identity provider, in multi-user mode. With this section, set `algorithms`,
+/// `issuer`, and one of `key_file`, `jwks_file` and `jwks_url`. The scopes read, write and admin
+/// (`scope` or `scp`) define what a token allows.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "JwtTable")]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct Jwt {
-    /// Accepted signature algorithms. The algorithm in a token must be one of them.
+    /// Accepted signature algorithms. All others are rejected.
     pub algorithms: Vec<JwtAlgorithm>,
-    /// Keys that verify signatures.
+    /// File with a public key as PEM, or for HS256 with the secret, of at least 32 bytes.
+    key_file: Option<PathBuf>,
+    /// File with a key set (JWKS).
+    jwks_file: Option<PathBuf>,
+    /// URL of a key set, over https, or over http on this machine.
+    jwks_url: Option<String>,
+    /// Age at which the key set is fetched again, and minimum time between two fetches, in seconds.
+    /// A key that is removed from the set is invalid after this time, or while the set cannot be
+    /// fetched, after one more hour.
+    #[serde(default = "Jwt::default_pause_seconds")]
+    jwks_pause_seconds: u32,
+    /// Keys that verify signatures, from the settings above.
+    #[serde(skip, default = "Jwt::unset_keys")]
     pub keys: KeySource,
-    /// Required issuer (`iss`).
+    /// Issuer of the tokens (`iss`).
     pub issuer: String,
-    /// Accepted audiences (`aud`); by default, `resource`.
+    /// Accepted audiences of tokens (`aud`). Default: `auth.resource`.
+    #[serde(default)]
     pub audiences: Vec<String>,
     /// Tolerated clock difference, in seconds.
+    #[serde(default = "Jwt::default_leeway_seconds")]
     pub leeway_seconds: u32,
     /// Claim with the user name.
+    #[serde(default = "default_user_claim")]
     pub user_claim: String,
     /// Claim with the list of access tags.
+    #[serde(default = "Jwt::default_tags_claim")]
     pub tags_claim: String,
-    /// Names of the users that are admitted, as `user_claim` states them.
+    /// Users that are admitted, by the exact value of `user_claim`. If this list and
+    /// `allowed_groups` are empty, every user of the identity provider is admitted.
+    #[serde(default)]
     pub allowed_subjects: Vec<String>,
-    /// Groups whose members are admitted. If both lists are empty, all users are admitted.
+    /// Groups whose members are admitted.
+    #[serde(default)]
     pub allowed_groups: Vec<String>,
-    /// Claim with the list of groups.
+    /// Claim with the list of groups of a user.
+    #[serde(default = "default_groups_claim")]
     pub groups_claim: String,
 }
 
@@ -74,58 +96,34 @@ pub enum KeySource {
     },
 }
 
-/// `[auth.jwt]` as written in the file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct JwtTable {
-    algorithms: Vec<JwtAlgorithm>,
-    key_file: Option<PathBuf>,
-    jwks_file: Option<PathBuf>,
-    jwks_url: Option<String>,
-    jwks_pause_seconds: Option<u32>,
-    issuer: String,
-    #[serde(default)]
-    audiences: Vec<String>,
-    #[serde(default = "JwtTable::leeway_seconds")]
-    leeway_seconds: u32,
-    #[serde(default = "JwtTable::user_claim")]
-    user_claim: String,
-    #[serde(default = "JwtTable::tags_claim")]
-    tags_claim: String,
-    #[serde(default)]
-    allowed_subjects: Vec<String>,
-    #[serde(default)]
-    allowed_groups: Vec<String>,
-    #[serde(default = "JwtTable::groups_claim")]
-    groups_claim: String,
-}
+deserialize_validated!(Jwt);
 
-impl JwtTable {
-    const PAUSE_SECONDS: u32 = 60;
+impl Jwt {
+    fn default_pause_seconds() -> u32 {
+        60
+    }
 
-    fn leeway_seconds() -> u32 {
+    fn default_leeway_seconds() -> u32 {
         30
     }
 
-    fn user_claim() -> String {
-        "sub".to_owned()
-    }
-
-    fn tags_claim() -> String {
+    fn default_tags_claim() -> String {
         "tags".to_owned()
     }
 
-    fn groups_claim() -> String {
-        "groups".to_owned()
+    /// Returns a file without a path, until [`Jwt::validate`] replaces it.
+    fn unset_keys() -> KeySource {
+        KeySource::File(PathBuf::new())
     }
 
-    fn key_source(&mut self) -> Result<KeySource, String> {
-        let pause = self.jwks_pause_seconds.unwrap_or(Self::PAUSE_SECONDS);
+    /// Takes the location of the keys from the settings that name it.
+    fn take_keys(&mut self) -> Result<KeySource, String> {
         match (self.key_file.take(), self.jwks_file.take(), self.jwks_url.take()) {
             (Some(file), None, None) => Ok(KeySource::File(file)),
             (None, Some(file), None) => Ok(KeySource::SetFile(file)),
             (None, None, Some(url)) if is_trusted_url(&url) => {
-                Ok(KeySource::SetUrl { url, pause: Duration::from_secs(pause.into()) })
+                let pause = Duration::from_secs(self.jwks_pause_seconds.into());
+                Ok(KeySource::SetUrl { url, pause })
             }
             (None, None, Some(url)) => Err(format!(
                 "jwks_url is `{url}`: it must begin with https://, or be on this machine"
@@ -133,14 +131,10 @@ impl JwtTable {
             _ => Err("set one of key_file, jwks_file and jwks_url".to_owned()),
         }
     }
-}
 
-impl TryFrom<JwtTable> for Jwt {
-    type Error = String;
-
-    fn try_from(mut table: JwtTable) -> Result<Self, String> {
-        let keys = table.key_source()?;
-        match (&keys, table.algorithms.as_slice()) {
+    fn validate(mut self) -> Result<Self, String> {
+        self.keys = self.take_keys()?;
+        match (&self.keys, self.algorithms.as_slice()) {
             (_, []) => return Err("algorithms: name at least one".to_owned()),
             (KeySource::File(_), [_, _, ..]) => {
                 return Err(
@@ -154,22 +148,21 @@ impl TryFrom<JwtTable> for Jwt {
             }
             _ => {}
         }
-        if table.issuer.is_empty() || table.user_claim.is_empty() {
+        if self.issuer.is_empty() || self.user_claim.is_empty() {
             return Err("issuer and user_claim must not be empty".to_owned());
         }
-        Ok(Self {
-            algorithms: table.algorithms,
-            keys,
-            issuer: table.issuer,
-            audiences: table.audiences,
-            leeway_seconds: table.leeway_seconds,
-            user_claim: table.user_claim,
-            tags_claim: table.tags_claim,
-            allowed_subjects: table.allowed_subjects,
-            allowed_groups: table.allowed_groups,
-            groups_claim: table.groups_claim,
-        })
+        Ok(self)
     }
+}
+
+/// Returns the default name of the claim with the user name.
+pub(super) fn default_user_claim() -> String {
+    "sub".to_owned()
+}
+
+/// Returns the default name of the claim with the groups of a user.
+pub(super) fn default_groups_claim() -> String {
+    "groups".to_owned()
 }
 
 #[cfg(test)]

@@ -40,6 +40,7 @@ mod telemetry;
 mod tls;
 mod tools;
 mod urls;
+mod validation;
 
 pub use archive::{Archive, SchemaName};
 pub use audit::Audit;

@@ -17,6 +17,7 @@ use super::{
     database_location::{absolute_path, check_plaintext, resolve_location},
     dsn::DsnParts,
     secret::RedactedText,
+    validation::deserialize_validated,
 };
 
 /// Name of a profile, as in the settings and in tool calls.
@@ -24,41 +25,72 @@ use super::{
 #[serde(try_from = "String")]
 pub struct ProfileName(String);
 
-/// A database connection with its limits and permissions.
+/// Profile of an external database, read-only by default: one section for each. Secrets are
+/// referenced, never written here: `"env:NAME"` (an environment variable), `"file:PATH"` (a file
+/// that only its owner can read: chmod 600), `"keyring:ACCOUNT"` (the system's keyring, service
+/// vademecum) or `"encrypted:PATH"` (see `[secrets]`).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "RawProfile")]
+#[serde(remote = "Self", default = "Profile::unlocated", deny_unknown_fields)]
 pub struct Profile {
     /// Description for users and models that choose a profile.
     pub description: String,
-    /// Database engine.
-    pub engine: Engine,
-    /// Location of the database.
+    /// Database engine. Optional if `dsn` starts with it.
+    engine: Option<Engine>,
+    /// Connection string, instead of `host` to `ca_file`: `postgres://USER@HOST:PORT/DATABASE`,
+    /// `mysql://USER@HOST:PORT/DATABASE`, `USER@tcp(HOST:PORT)/DATABASE`, or for SQLite a path or a
+    /// `file:` URI. The whole string may also be a secret, such as `"env:DATABASE_URL"`.
+    dsn: Option<RedactedText>,
+    /// Host name of the server. Default: localhost.
+    host: Option<String>,
+    /// Port of the server. Default: 5432 (postgres) or 3306 (mysql).
+    port: Option<u16>,
+    /// Database user. It should be a role with read privileges only.
+    user: Option<String>,
+    /// Reference to the password.
+    password: Option<SecretRef>,
+    /// Database on the server.
+    database: Option<String>,
+    /// Absolute path of a SQLite database.
+    path: Option<PathBuf>,
+    /// Encryption of the connection. Default: `"prefer"`.
+    tls: Option<TlsMode>,
+    /// File with the trusted certificate authorities, as PEM. Default: those of the system.
+    ca_file: Option<PathBuf>,
+    /// Location of the database, from the settings above.
+    #[serde(skip)]
     pub location: DatabaseLocation,
-    /// SSH server through which the database is reached.
-    pub ssh: Option<Ssh>,
-    /// Maximum duration of a statement.
-    pub timeout: Duration,
-    /// Maximum time to connect.
-    pub connect_timeout: Duration,
-    /// Maximum number of rows in a result.
+    /// Timeout of a statement, in milliseconds.
+    pub timeout_ms: NonZeroU32,
+    /// Timeout of connecting, in milliseconds.
+    pub connect_timeout_ms: NonZeroU32,
+    /// Maximum number of rows of a result.
     pub max_rows: NonZeroUsize,
     /// Maximum size of a result, in bytes.
     pub max_bytes: NonZeroUsize,
-    /// Maximum number of pooled connections.
+    /// Maximum number of pooled connections to a server. One of four (one of two or three) is kept
+    /// for short statements.
     pub pool: NonZeroUsize,
-    /// Whether statements that write are allowed.
+    /// Whether write statements are allowed, if the server allows them as well.
     pub unsafe_allow_write: bool,
-    /// Whether calls that name no profile use this one.
-    pub default: bool,
-    /// Whether secrets may be written into the settings themselves.
-    pub allow_plaintext: bool,
-    /// Functions that read-only statements may call although they cannot be proved harmless, as
-    /// `schema.name` or `name`.
+    /// Functions that read statements may call although it cannot be proved that they only read, as
+    /// `schema.name` or `name`. For a foreign table, the handler of its wrapper. For MySQL, also
+    /// views of which the user may not read the definition.
     pub allow_functions: Vec<String>,
-    /// Users who may use the profile, in addition to the owner of the server.
+    /// Whether calls that name no profile use this one, unless it is the only one of the caller
+    /// anyway.
+    pub default: bool,
+    /// Whether secrets of this profile may be written here in plain text, readable by everyone who
+    /// can read this file.
+    pub allow_plaintext: bool,
+    /// Users who may use the profile: query it, sync collections from it and fetch from its tables.
+    /// With `auth.mode = "multi"` all others are denied; the single user of a single-user server,
+    /// and commands on this machine, can always use it.
     pub users: Vec<String>,
-    /// Columns that may be read by key, by table.
+    /// Columns that `rag.fetch_from_source` may read, by table. Without an entry, no columns of
+    /// that table.
     pub columns: BTreeMap<String, Vec<String>>,
+    /// SSH server through which the database is reached.
+    pub ssh: Option<Ssh>,
 }
 
 /// An SSH server through which a database is reached.
@@ -73,56 +105,15 @@ pub struct Ssh {
     /// User name.
     pub user: String,
     /// File with the private key; without one, the keys of the SSH agent are used.
-    #[serde(default)]
     pub identity_file: Option<PathBuf>,
     /// Passphrase of the private key.
-    #[serde(default)]
     pub passphrase: Option<SecretRef>,
     /// File with the known host keys.
     #[serde(default = "Ssh::known_hosts")]
     pub known_hosts_file: PathBuf,
 }
 
-/// `[profiles.<name>]` as written in the file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawProfile {
-    #[serde(default)]
-    description: String,
-    engine: Option<Engine>,
-    dsn: Option<RedactedText>,
-    host: Option<String>,
-    port: Option<u16>,
-    user: Option<String>,
-    password: Option<SecretRef>,
-    database: Option<String>,
-    path: Option<PathBuf>,
-    tls: Option<TlsMode>,
-    ca_file: Option<PathBuf>,
-    ssh: Option<Ssh>,
-    #[serde(default = "RawProfile::timeout_ms")]
-    timeout_ms: NonZeroU32,
-    #[serde(default = "RawProfile::connect_timeout_ms")]
-    connect_timeout_ms: NonZeroU32,
-    #[serde(default = "RawProfile::max_rows")]
-    max_rows: NonZeroUsize,
-    #[serde(default = "RawProfile::max_bytes")]
-    max_bytes: NonZeroUsize,
-    #[serde(default = "RawProfile::pool")]
-    pool: NonZeroUsize,
-    #[serde(default)]
-    unsafe_allow_write: bool,
-    #[serde(default)]
-    allow_functions: Vec<String>,
-    #[serde(default)]
-    default: bool,
-    #[serde(default)]
-    allow_plaintext: bool,
-    #[serde(default)]
-    users: Vec<String>,
-    #[serde(default)]
-    columns: BTreeMap<String, Vec<String>>,
-}
+deserialize_validated!(Profile);
 
 impl ProfileName {
     const MAX_LENGTH: usize = 64;
@@ -178,81 +169,79 @@ impl Ssh {
     }
 }
 
-impl RawProfile {
-    fn timeout_ms() -> NonZeroU32 {
-        NonZeroU32::MIN.saturating_add(29_999)
+impl Profile {
+    /// Returns a profile with the default limits, and without a location until
+    /// [`Profile::validate`] sets it.
+    fn unlocated() -> Self {
+        Self {
+            description: String::new(),
+            engine: None,
+            dsn: None,
+            host: None,
+            port: None,
+            user: None,
+            password: None,
+            database: None,
+            path: None,
+            tls: None,
+            ca_file: None,
+            location: DatabaseLocation::File(PathBuf::new()),
+            timeout_ms: NonZeroU32::MIN.saturating_add(29_999),
+            connect_timeout_ms: NonZeroU32::MIN.saturating_add(9_999),
+            max_rows: NonZeroUsize::MIN.saturating_add(999),
+            max_bytes: NonZeroUsize::MIN.saturating_add(999_999),
+            pool: NonZeroUsize::MIN.saturating_add(7),
+            unsafe_allow_write: false,
+            allow_functions: Vec::new(),
+            default: false,
+            allow_plaintext: false,
+            users: Vec::new(),
+            columns: BTreeMap::new(),
+            ssh: None,
+        }
     }
 
-    fn connect_timeout_ms() -> NonZeroU32 {
-        NonZeroU32::MIN.saturating_add(9_999)
-    }
-
-    fn max_rows() -> NonZeroUsize {
-        NonZeroUsize::MIN.saturating_add(999)
-    }
-
-    fn max_bytes() -> NonZeroUsize {
-        NonZeroUsize::MIN.saturating_add(999_999)
-    }
-
-    fn pool() -> NonZeroUsize {
-        NonZeroUsize::MIN.saturating_add(7)
-    }
-
-    /// Takes the connection parameters that are given next to the DSN.
-    fn take_parts(&mut self) -> DsnParts {
-        DsnParts {
-            engine: self.engine,
+    fn validate(mut self) -> Result<Self, String> {
+        let parts = DsnParts {
+            engine: self.engine.take(),
             host: self.host.take(),
-            port: self.port,
+            port: self.port.take(),
             user: self.user.take(),
             password: self.password.take(),
             database: self.database.take(),
             path: self.path.take(),
-            tls: self.tls,
+            tls: self.tls.take(),
             ca_file: self.ca_file.take(),
-        }
-    }
-}
-
-impl TryFrom<RawProfile> for Profile {
-    type Error = String;
-
-    fn try_from(mut table: RawProfile) -> Result<Self, String> {
-        let parts = table.take_parts();
-        let (engine, place) = resolve_location(table.dsn.take(), parts, table.allow_plaintext)?;
-        let ssh = table.ssh.map(|it| it.validate(table.allow_plaintext)).transpose()?;
-        if ssh.is_some() && matches!(place, DatabaseLocation::File(_)) {
+        };
+        self.location = resolve_location(self.dsn.take(), parts, self.allow_plaintext)?;
+        self.ssh = self.ssh.map(|it| it.validate(self.allow_plaintext)).transpose()?;
+        if self.ssh.is_some() && matches!(self.location, DatabaseLocation::File(_)) {
             return Err("`ssh` does not apply to sqlite, which has no server; remove it".to_owned());
         }
-        let milliseconds = |it: NonZeroU32| Duration::from_millis(it.get().into());
-        Ok(Self {
-            description: table.description,
-            engine,
-            location: place,
-            ssh,
-            timeout: milliseconds(table.timeout_ms),
-            connect_timeout: milliseconds(table.connect_timeout_ms),
-            max_rows: table.max_rows,
-            max_bytes: table.max_bytes,
-            pool: table.pool,
-            unsafe_allow_write: table.unsafe_allow_write,
-            allow_functions: table.allow_functions,
-            default: table.default,
-            allow_plaintext: table.allow_plaintext,
-            users: table.users,
-            columns: table.columns,
-        })
+        Ok(self)
     }
-}
 
-impl Profile {
+    /// Returns the database engine.
+    pub fn engine(&self) -> Engine {
+        self.location.engine()
+    }
+
+    /// Returns the maximum duration of a statement.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms.get().into())
+    }
+
+    /// Returns the maximum time to connect.
+    pub fn connect_timeout(&self) -> Duration {
+        Duration::from_millis(self.connect_timeout_ms.get().into())
+    }
+
     /// Returns the secrets that the profile refers to.
     fn secrets(&self) -> impl Iterator<Item = &SecretRef> {
         let (dsn, password) = match &self.location {
             DatabaseLocation::File(_) => (None, None),
             DatabaseLocation::Server(server) => (None, server.password.as_ref()),
-            DatabaseLocation::Secret { dsn, parts } => (Some(dsn), parts.password.as_ref()),
+            DatabaseLocation::Secret { dsn, parts, .. } => (Some(dsn), parts.password.as_ref()),
         };
         let passphrase = self.ssh.as_ref().and_then(|ssh| ssh.passphrase.as_ref());
         [dsn, password, passphrase].into_iter().flatten()
@@ -298,10 +287,10 @@ mod tests {
     #[test]
     fn omitted_settings_have_safe_defaults() {
         let read = parse_profile("dsn = \"mysql://ada@db/shop\"").unwrap();
-        assert_eq!((read.engine, read.unsafe_allow_write), (Engine::MySql, false));
+        assert_eq!((read.engine(), read.unsafe_allow_write), (Engine::MySql, false));
         assert!(!read.allow_plaintext && read.users.is_empty() && read.ssh.is_none());
         assert_eq!((read.max_rows.get(), read.max_bytes.get()), (1_000, 1_000_000));
-        assert_eq!(read.timeout, Duration::from_secs(30));
+        assert_eq!(read.timeout(), Duration::from_secs(30));
         let server = parse_server("dsn = \"mysql://ada@db/shop\"");
         assert_eq!((server.port, server.tls), (3_306, TlsMode::Prefer));
     }
@@ -389,14 +378,8 @@ mod tests {
         let text =
             format!("engine = \"postgres\"\ntls = \"require\"\ndsn = 'file:{}'", path.display());
         let read = parse_profile(&text).unwrap();
-        let reveal = || {
-            read.location.resolve_secret(
-                "profiles.shop",
-                "dsn",
-                read.engine,
-                &PassphraseSource::Unset,
-            )
-        };
+        let reveal =
+            || read.location.resolve_secret("profiles.shop", "dsn", &PassphraseSource::Unset);
         write("postgres://ada:s3cret@db/shop\n");
         let DatabaseLocation::Server(server) = reveal().unwrap() else { panic!("a server") };
         assert_eq!((server.host.as_str(), server.tls), ("db", TlsMode::Require));

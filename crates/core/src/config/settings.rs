@@ -249,7 +249,7 @@ mod tests {
         let [collection] = &settings.collections[..] else { panic!("one collection") };
         assert_eq!(collection.chunking, Some(crate::config::Chunking::default()));
         assert_eq!(collection.embedding, crate::config::EmbeddingOptions::default());
-        assert_eq!((collection.folders.len(), written.len()), (2, 6));
+        assert_eq!((collection.folders().len(), written.len()), (2, 6));
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
         let written: Vec<&str> = lines.filter(|line| line.contains(" = ")).collect();
         let text = format!("[[collections]]\nname = \"posts\"\n{}", written.join("\n"));
         let settings = Settings::parse(&text).unwrap_or_else(|error| panic!("{error}"));
-        let table = settings.collections[0].table.clone().unwrap();
+        let table = settings.collections[0].table().unwrap();
         assert_eq!((table.find_problem(), written.len()), (None, 9));
         assert!(table.condition.is_some() && table.cursor.is_some());
     }
