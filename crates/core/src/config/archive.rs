@@ -6,8 +6,9 @@ use std::{
     time::Duration,
 };
 
+use schemars::JsonSchema;
 use secrecy::SecretString;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     DatabaseLocation, DatabaseLocationError, DatabaseServer, Engine, PassphraseSource, SecretRef,
@@ -20,17 +21,21 @@ use super::{
 /// before are moved with `vademecum migrate --to archive`. Without `url`, the variable
 /// `VADEMECUM_ARCHIVE_URL` counts, and `VADEMECUM_ARCHIVE_SCHEMA` beside it; without both, this
 /// server keeps its own libraries.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(remote = "Self", default, deny_unknown_fields)]
 pub struct Archive {
     /// Address: `postgres://USER@HOST:PORT/DATABASE`, with `?sslmode=verify-full&sslrootcert=PATH`
     /// for a certificate that is verified; or a reference, as for a profile.
+    #[schemars(example = "postgres://vademecum@db.example/vademecum")]
     url: Option<RedactedText>,
     /// Reference to the password, as for a profile.
+    #[schemars(example = "file:/etc/vademecum/archive.password")]
     password: Option<SecretRef>,
     /// Encryption of the connection, instead of `sslmode`.
+    #[schemars(example = TlsMode::VerifyFull)]
     tls: Option<TlsMode>,
     /// File with the trusted certificate authorities, as PEM, instead of `sslrootcert`.
+    #[schemars(example = "/etc/vademecum/ca.pem")]
     ca_file: Option<PathBuf>,
     /// Whether the password may be plain text in this file.
     allow_plaintext: bool,
@@ -55,7 +60,7 @@ pub struct Archive {
 }
 
 /// Name of a schema in `PostgreSQL`: a letter or `_`, then letters, digits and `_`, all in lower case.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 pub struct SchemaName(String);
 

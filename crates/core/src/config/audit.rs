@@ -2,13 +2,16 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The log of calls, failed logins and administrative commands.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// Audit log: who called which tool from where, which items were shown or changed, and with which
+/// outcome; failed logins; keys and users that were created or revoked. `vademecum audit` prints
+/// it. See docs/audit.md.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Audit {
-    /// Whether the log is written.
+    /// Whether the log is written, to `audit.db` in the data folder.
     pub enabled: bool,
     /// Maximum age of an entry, in days.
     pub days: NonZeroU32,

@@ -2,36 +2,44 @@
 
 use std::net::IpAddr;
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Jwt, Oidc, PublicUrl, ResourceUrl};
 
-/// Authentication of clients.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// Authentication.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Auth {
-    /// Single-user or multi-user mode.
+    /// Users of the server.
     pub mode: AuthMode,
-    /// Callers that are accepted in single-user mode.
+    /// Callers that mode `"single"` accepts over HTTP and WebSocket.
     pub local: LocalAccess,
-    /// Address by which clients know the server; the default audience of tokens.
+    /// Public address of the server. Tokens must be issued for it (`aud`), and clients use it to
+    /// discover where to get tokens. Default with `oauth`: /mcp below `server.public_url`.
+    #[schemars(example = "https://knowledge.example/mcp")]
     pub resource: Option<ResourceUrl>,
-    /// Whether this server is an authorization server: users log in with a browser and admit clients,
-    /// which get tokens of this server. Needs `server.public_url`.
+    /// Whether this server is an authorization server (OAuth 2.1) at `server.public_url`, so that
+    /// claude.ai, ChatGPT and other clients can ask for access: users log in with a browser and
+    /// admit them. In mode `"single"` all callers then need a credential, as with `local`
+    /// `"token"`.
     pub oauth: bool,
-    /// Addresses from which metadata documents of clients are fetched.
+    /// Addresses from which the documents are fetched with which clients describe themselves; users
+    /// choose these addresses.
     pub client_documents: ClientDocuments,
-    /// Issuers of access tokens. By default, this server with `oauth`, and the issuer of `jwt`.
+    /// Authorization servers that issue tokens. Default: this server with `oauth`, and the issuer
+    /// of `[auth.jwt]`.
     pub authorization_servers: Vec<String>,
-    /// Whether a token may be passed in the URL, as `access_token`. URLs end up in logs and
-    /// histories.
+    /// Whether a token may be passed in the URL, as `?access_token=`. URLs end up in logs and
+    /// histories: only for clients that support nothing else.
     pub query_tokens: bool,
-    /// Number of failed attempts of an address before it must wait, longer each time.
+    /// Failed attempts per address before it is blocked, for longer each time.
     pub free_attempts: u32,
-    /// Reverse proxies whose `X-Forwarded-For` header is trusted.
+    /// Reverse proxies whose X-Forwarded-For header is trusted, such as `"127.0.0.1"`.
     pub trusted_proxies: Vec<IpAddr>,
-    /// Whether callers of a single-user server may name another user and access tags. Such a user
-    /// has no library.
+    /// In mode `"single"`: whether programs on this machine may send `x-user-id` and
+    /// `x-session-tags`, as gateways do. A user other than the local one has no library and sees
+    /// collections by these tags.
     pub delegate_local: bool,
     /// Access tokens of an identity provider, if they are accepted.
     pub jwt: Option<Jwt>,
@@ -40,40 +48,42 @@ pub struct Auth {
 }
 
 /// Single-user or multi-user mode.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthMode {
-    /// A single user without authentication, on this machine only.
+    /// One user without authentication, on this machine only.
     #[default]
     Single,
-    /// Several users, each with an API key or an access token.
+    /// Many users, each with an API key (`vademecum user add`, `vademecum key create`) or a token.
     Multi,
 }
 
 /// Callers on this machine that a server for a single user accepts over HTTP and WebSocket.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LocalAccess {
-    /// The account that runs the server, as reported by the system, and callers with the token in
-    /// `local.token`.
+    /// The account that runs the server, by the owner of the connecting socket on Linux; elsewhere,
+    /// and for others, the token in the file `local.token` of the data folder (`Authorization:
+    /// Bearer`), which `vademecum connect --http` writes by itself.
     #[default]
     Account,
-    /// Only who has the token.
+    /// Only callers with the token.
     Token,
-    /// Every account of this machine.
+    /// Every account and program of this machine, so that everyone who can log in here reads the
+    /// library.
     Open,
 }
 
 /// Addresses from which the documents are fetched with which clients describe themselves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientDocuments {
     /// Addresses of the public internet.
     #[default]
     Public,
-    /// All addresses, also over http from this machine.
+    /// Also those of private networks, and over http from this machine.
     All,
-    /// None: clients register themselves.
+    /// None, for a server without access to the internet; clients register.
     Off,
 }
 

@@ -2,43 +2,56 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{CollectionTable, CursorColumn, DocMap, validation::deserialize_validated};
 
 /// A collection of external documents, from folders or from a table: one section for each. The
 /// collections configured here are built by `vademecum collection sync` and the tool
 /// `rag.admin.sync`; folders can also be passed to `vademecum collection build`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Collection {
     /// Name of the collection: letters, digits, `.`, `-` and `_`.
     pub name: String,
     /// Folders with its files, optionally with the project and version that they document.
+    #[schemars(example = json!([
+        "/srv/docs", { "path": "/srv/postgres/17", "project": "PostgreSQL", "version": "17" }
+    ]))]
     folders: Option<Vec<Folder>>,
     /// Database profile of the table whose rows become documents, instead of `folders`. The
     /// collection is configured by the owner of the server, so `users` and `columns` of the profile
     /// do not restrict it.
+    #[schemars(example = &"shop")]
     profile: Option<String>,
     /// Table as spelled in the database, prefixed with its schema if needed.
+    #[schemars(example = "public.posts")]
     table: Option<String>,
     /// Column that identifies a row: unique, and not binary.
+    #[schemars(example = &"id")]
     pk_column: Option<String>,
     /// Condition for rows, as in a WHERE clause, without sub-selects. Default: all rows.
     #[serde(rename = "where")]
+    #[schemars(example = "state = 'published'")]
     condition: Option<String>,
     /// Mapping of a row to a document.
     doc_map: Option<DocMap>,
     /// Column that increases whenever a row is added or changed, such as the time of the last
     /// change. A sync then reads only rows with at least the greatest value of the previous sync,
     /// and the keys of all rows. Default: a sync reads all rows.
+    #[schemars(example = json!({ "column": "changed_at" }))]
     cursor: Option<CursorColumn>,
     /// Owner of the collection. Default: shared by all users.
+    #[schemars(example = &"ada")]
     pub owner: Option<String>,
     /// Access tags that a caller must have to see its documents.
     #[serde(default)]
+    #[schemars(example = ["team:garden"])]
     pub access_tags: Vec<String>,
     /// Division of documents into chunks, in characters. Default: at their headings.
+    #[schemars(example = Chunking::default())]
     pub chunking: Option<Chunking>,
     /// Whether its chunks get vectors, if an `embeddings.provider` is set.
     #[serde(default)]
@@ -46,7 +59,7 @@ pub struct Collection {
 }
 
 /// A folder, with the project that its files document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "PathOrTable")]
 pub struct Folder {
     /// Absolute path of the folder.
@@ -60,7 +73,7 @@ pub struct Folder {
 }
 
 /// Division of documents into chunks, in the format of `chunking_json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Chunking {
     /// Whether documents are divided at all.
@@ -76,7 +89,7 @@ pub struct Chunking {
 }
 
 /// Embedding of the chunks of a collection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EmbeddingOptions {
     /// Whether chunks get vectors, if an embedding provider is configured.
@@ -102,7 +115,7 @@ impl Default for EmbeddingOptions {
 }
 
 /// A folder in the settings: a path, or a table.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(
     untagged,
     deny_unknown_fields,

@@ -10,79 +10,106 @@ use std::{
     num::{NonZeroU32, NonZeroUsize},
 };
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Number, Value};
+use serde_json::{Number, Value, json};
 
 /// Maximum length of the name of a tool or a parameter, in bytes; clients accept no more.
 const MAX_NAME_BYTES: usize = 64;
 
 /// Name of a custom tool, which every client accepts: letters, digits, `_` and `-`, with a letter
 /// first.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 pub struct CustomToolName(String);
 
 /// Name of a parameter: letters, digits and `_`, without a digit first. The statement contains it
 /// after a colon.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 pub struct ParameterName(String);
 
-/// A tool that runs a statement of the settings.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// Tool that runs one statement on the database of a profile; docs/databases.md has the details.
+/// Changes of these sections apply without a restart.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CustomTool {
-    /// Title for people; without one, the name.
+    /// Title for people. Default: the name.
+    #[schemars(example = "Orders of a customer")]
     pub title: Option<String>,
     /// Description for the model: what the tool does and when to use it.
+    #[schemars(example = "List the newest orders of a customer.")]
     pub description: String,
     /// Name of the database profile.
+    #[schemars(example = &"shop")]
     pub profile: String,
-    /// Statement, with a parameter as `:name`.
+    /// Statement. A parameter is written `:name`. Its value is always bound, only an identifier is
+    /// written into the text.
+    #[schemars(
+        example = "SELECT * FROM orders WHERE customer_id = :customer ORDER BY :by DESC LIMIT :limit"
+    )]
     pub statement: String,
-    /// Parameters, which are the arguments of the tool.
+    /// Parameters, which are the arguments of the tool, by name.
     #[serde(default)]
+    #[schemars(example = json!({ "customer": {
+        "type": null, "description": null, "array": null, "required": null, "minimum": null,
+        "maximum": null
+    } }))]
+    #[schemars(example = json!({ "by": {
+        "type": "identifier", "values": ["ordered_on", "total"], "default": "ordered_on"
+    } }))]
+    #[schemars(example = json!({ "limit": { "type": "integer", "default": 20 } }))]
     pub parameters: BTreeMap<ParameterName, CustomParameter>,
-    /// Whether the statement only reads.
+    /// Whether the statement only reads. One that writes also needs `unsafe_allow_write` of the
+    /// profile and `tools.write`.
     #[serde(default = "default_true")]
     pub read_only: bool,
-    /// Whether a statement that writes may destroy data.
+    /// Annotation of a statement that writes: whether it may destroy data.
     #[serde(default = "default_true")]
     pub destructive: bool,
-    /// Whether a statement that writes has no further effect if it is repeated.
+    /// Annotation of a statement that writes: whether repeating it has no further effect.
     #[serde(default)]
     pub idempotent: bool,
-    /// Maximum number of returned rows; without one, that of the profile.
+    /// Maximum number of returned rows, at most that of the profile, which is the default.
+    #[schemars(example = 50)]
     pub max_rows: Option<NonZeroUsize>,
-    /// Maximum size of the returned rows, in bytes; without one, that of the profile.
+    /// Maximum size of the returned rows, in bytes, at most that of the profile, which is the
+    /// default.
+    #[schemars(example = 100_000)]
     pub max_bytes: Option<NonZeroUsize>,
-    /// Maximum duration of the statement, in milliseconds; without one, that of the profile.
+    /// Maximum duration of the statement, in milliseconds, at most that of the profile, which is
+    /// the default.
+    #[schemars(example = 5_000)]
     pub timeout_ms: Option<NonZeroU32>,
 }
 
-/// A parameter of a custom tool.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// Parameter of the statement, and argument of the tool.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CustomParameter {
     /// Type of the values.
     #[serde(rename = "type")]
+    #[schemars(example = &"integer")]
     pub kind: ParameterKind,
     /// Description for the model.
     #[serde(default)]
+    #[schemars(example = "Number of the customer.")]
     pub description: String,
-    /// Whether the argument is a list of values.
+    /// Whether the argument is a list, of at most `max_items` values.
     #[serde(default)]
     pub array: bool,
-    /// Whether a call must give the argument; by default, if there is no `default`. An argument
-    /// that is not given is NULL.
+    /// Whether a call must give the argument, if it has no `default`. It is NULL otherwise.
+    #[schemars(example = true)]
     pub required: Option<bool>,
     /// Value of an argument that is not given.
     pub default: Option<Value>,
-    /// The only permitted values. Required for an identifier.
+    /// The only permitted values. An identifier needs them.
     pub values: Option<Vec<Value>>,
-    /// Smallest permitted number.
+    /// Smallest permitted number. For a string there is `max_length`, in characters.
+    #[schemars(example = 1)]
     pub minimum: Option<Number>,
     /// Largest permitted number.
+    #[schemars(example = 1_000_000)]
     pub maximum: Option<Number>,
     /// Maximum length of a string, in characters.
     pub max_length: Option<NonZeroUsize>,
@@ -91,7 +118,7 @@ pub struct CustomParameter {
 }
 
 /// Type of a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ParameterKind {
     /// Text.

@@ -2,25 +2,33 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Items that do not exist for the callers that match.
-///
-/// `user`, `key`, `client`, `sources` and `tags` may contain `*` for any text. A rule with neither
-/// `tags` nor `folders` hides everything in its sources.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Items that do not exist for some callers: one section for each rule. A rule with neither `tags`
+/// nor `folders` hides everything in its `sources`. `*` stands for any text, and case does not
+/// matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Deny {
-    /// Users; by default, all.
+    /// User. Default: all.
+    #[schemars(example = &"ada")]
     pub user: Option<String>,
-    /// Keys, by id or name; by default, all, and callers without a key.
+    /// Key, by id or name. Default: all, and callers without a key.
+    #[schemars(example = "laptop*")]
     pub key: Option<String>,
-    /// Client programs, by the name that they give in the handshake; by default, all.
+    /// Client program, by the name that it gives in the handshake, which is not verified. Default:
+    /// all.
+    #[schemars(example = "cursor*")]
     pub client: Option<String>,
-    /// Sources; by default, all. `databases` names the database profiles.
+    /// Sources: notes, media, chats, characters, prompts, collections or databases (the profiles).
+    /// Default: all.
+    #[schemars(example = ["notes", "media"])]
     pub sources: Vec<String>,
-    /// Tags of the hidden items.
+    /// Tags of the hidden items; in collections also their access tags.
+    #[schemars(example = ["private"])]
     pub tags: Vec<String>,
-    /// Folders of the files that the hidden items were imported from.
+    /// Folders whose imported files, and whose documents in collections, are hidden.
+    #[schemars(example = ["/home/ada/diary"])]
     pub folders: Vec<PathBuf>,
 }

@@ -7,63 +7,74 @@ use std::{
     time::Duration,
 };
 
+use schemars::JsonSchema;
 use secrecy::SecretString;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{PassphraseSource, SecretError, SecretRef, environment};
 
-/// The embedding provider, its limits and its cache.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// Embeddings, for semantic search. Full-text search does not need them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Embeddings {
-    /// Provider of vectors.
+    /// Provider of vectors. Texts leave this machine with `"openai"` and `"voyage"`, and if
+    /// `api_base` refers to another machine.
     pub provider: EmbeddingProvider,
-    /// Allows `provider = "stub"`, whose vectors have no meaning. Only for tests.
+    /// Whether the provider `"stub"` is allowed. Only builds with the feature `stub` have it.
     pub allow_stub: bool,
-    /// Name of the model; by default, that of the provider.
+    /// Model. Default: `nomic-embed-text` (ollama), `text-embedding-3-small` (openai) or `voyage-3`
+    /// (voyage).
+    #[schemars(example = "nomic-embed-text")]
     pub model: Option<String>,
     /// Folder of a local model.
+    #[schemars(example = "/srv/models/all-MiniLM-L6-v2")]
     pub folder: Option<PathBuf>,
-    /// Number of dimensions; by default, that of the model.
+    /// Dimensions of the vectors, for models that can shorten them. Default: the dimensions of the
+    /// model.
+    #[schemars(example = 512)]
     pub dimensions: Option<NonZeroUsize>,
-    /// Base URL of the provider; by default, its public one.
+    /// Base URL of the provider, such as `"http://localhost:1234/v1"`. Default: its official URL.
+    #[schemars(example = "http://localhost:11434")]
     pub api_base: Option<ApiBase>,
-    /// Reference to the API key of the provider.
+    /// Secret with the API key: `"env:NAME"`, `"file:PATH"` (a file that only its owner can read),
+    /// `"keyring:ACCOUNT"` or `"encrypted:PATH"` (see `[secrets]`). Default: `OPENAI_API_KEY` or
+    /// `VOYAGE_API_KEY`, if the provider has its official URL.
+    #[schemars(example = "file:/etc/vademecum/openai.key")]
     pub api_key: Option<SecretRef>,
     /// Passphrase of an encrypted key, taken from `[secrets]`.
     #[serde(skip)]
     pub unlock: PassphraseSource,
-    /// Whether texts and key may be sent unencrypted to another machine.
+    /// Whether texts and the key may be sent unencrypted (http) to another machine.
     pub allow_http: bool,
-    /// Number of texts in one request.
+    /// Number of texts per request.
     pub batch_size: NonZeroUsize,
-    /// Timeout of a request for documents, in milliseconds.
+    /// Timeout of a request for document vectors, in milliseconds.
     pub timeout_ms: NonZeroU32,
-    /// Timeout of a query embedding, in milliseconds.
+    /// Timeout of a request for the vector of a query, in milliseconds.
     pub query_timeout_ms: NonZeroU32,
-    /// Number of retries of a request that may succeed later.
+    /// Maximum number of retries of a request that failed temporarily.
     pub retries: u32,
-    /// Number of failures in a row that open the circuit breaker.
+    /// Number of consecutive failures after which the provider is not called for a while.
     pub breaker_failures: NonZeroU32,
-    /// Time for which the circuit breaker stays open, in milliseconds.
+    /// Duration of this pause, in milliseconds.
     pub breaker_pause_ms: NonZeroU32,
-    /// Maximum size of the cache of document vectors, in MB; 0 disables it.
+    /// Maximum size of the cache of document vectors, in MB; 0 disables the cache.
     pub cache_mb: u32,
 }
 
 /// Provider of vectors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EmbeddingProvider {
     /// No embeddings.
     #[default]
     #[serde(rename = "")]
     None,
-    /// A model in a local folder.
+    /// A model in a folder.
     Local,
     /// An Ollama server.
     Ollama,
-    /// `OpenAI`, or a server with a compatible API.
+    /// OpenAI, or a server with a compatible API.
     #[serde(rename = "openai")]
     OpenAi,
     /// Voyage AI.
@@ -84,7 +95,7 @@ impl EmbeddingProvider {
 }
 
 /// Base URL of a provider. It may hold a password, so `Debug` hides the login.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ApiBase(String);
 

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
-    /// `PostgreSQL`, 13 or newer.
+    /// PostgreSQL, 13 or newer.
     Postgres,
-    /// `MySQL` 8 or `MariaDB` 10.5, or newer.
+    /// MySQL 8 or MariaDB 10.5, or newer.
     MySql,
-    /// An `SQLite` file.
+    /// A SQLite file.
     Sqlite,
 }
 

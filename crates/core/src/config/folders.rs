@@ -2,23 +2,28 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::validation::deserialize_validated;
 
-/// A folder whose files the server imports when they change.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// Folder whose files the server imports when they change: one section for each. Such folders are
+/// also named by `vademecum import --two-way FOLDER`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct FollowedFolder {
     /// Absolute path.
+    #[schemars(example = "/home/ada/Vault")]
     pub path: PathBuf,
-    /// Whether changes of its notes in the library are written to the files.
+    /// Whether changes of notes in the library are written to their files (`.md`, `.txt`, `.org`).
     #[serde(default)]
+    #[schemars(example = true)]
     pub two_way: bool,
-    /// Folder for notes that clients create, relative to `path`. Without one, they stay in the
-    /// library.
+    /// Folder below `path` for notes that clients create. Default: they stay in the library.
+    #[schemars(example = &"Inbox")]
     pub new_notes: Option<PathBuf>,
-    /// User whose library has the items; only needed in multi-user mode.
+    /// User whose library has the items; in multi-user mode only.
+    #[schemars(example = &"ada")]
     pub user: Option<String>,
 }
 

@@ -2,15 +2,17 @@
 
 use std::num::NonZeroU32;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Limits of the process that parses files, for imports and for collections of folders.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// Limits of parsing a file, for imports and for collections of folders. Files are parsed by a
+/// separate process without network and write access; a file that exceeds a limit is skipped.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Import {
-    /// Maximum memory that parsing a file takes, in megabytes. A file that needs more is skipped.
+    /// Maximum memory that parsing a file takes, in megabytes.
     pub file_memory_mb: NonZeroU32,
-    /// Maximum time that parsing a file takes, in seconds. A file that takes longer is skipped.
+    /// Maximum time that parsing a file takes, in seconds.
     pub file_seconds: NonZeroU32,
 }
 

@@ -2,10 +2,11 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Limits of the journal of each library.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// Earlier versions of items, which `knowledge.history` lists and `knowledge.restore` restores.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Journal {
     /// Maximum age of an earlier version, in days.

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{urls::is_trusted_url, validation::deserialize_validated};
@@ -9,16 +10,20 @@ use super::{urls::is_trusted_url, validation::deserialize_validated};
 /// Tokens (JWT) of an identity provider, in multi-user mode. With this section, set `algorithms`,
 /// `issuer`, and one of `key_file`, `jwks_file` and `jwks_url`. The scopes read, write and admin
 /// (`scope` or `scp`) define what a token allows.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Jwt {
     /// Accepted signature algorithms. All others are rejected.
+    #[schemars(example = ["RS256"])]
     pub algorithms: Vec<JwtAlgorithm>,
     /// File with a public key as PEM, or for HS256 with the secret, of at least 32 bytes.
+    #[schemars(example = "/etc/vademecum/key.pem")]
     key_file: Option<PathBuf>,
     /// File with a key set (JWKS).
+    #[schemars(example = "/etc/vademecum/jwks.json")]
     jwks_file: Option<PathBuf>,
     /// URL of a key set, over https, or over http on this machine.
+    #[schemars(example = "https://id.example/jwks.json")]
     jwks_url: Option<String>,
     /// Age at which the key set is fetched again, and minimum time between two fetches, in seconds.
     /// A key that is removed from the set is invalid after this time, or while the set cannot be
@@ -29,6 +34,7 @@ pub struct Jwt {
     #[serde(skip, default = "Jwt::unset_keys")]
     pub keys: KeySource,
     /// Issuer of the tokens (`iss`).
+    #[schemars(example = "https://id.example")]
     pub issuer: String,
     /// Accepted audiences of tokens (`aud`). Default: `auth.resource`.
     #[serde(default)]
@@ -55,7 +61,7 @@ pub struct Jwt {
 }
 
 /// Signature algorithm of a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum JwtAlgorithm {
     /// HMAC with SHA-256 and a shared secret.
     HS256,
@@ -63,7 +69,7 @@ pub enum JwtAlgorithm {
     RS256,
     /// ECDSA on the curve P-256.
     ES256,
-    /// `EdDSA` with Ed25519.
+    /// The Edwards curve Ed25519.
     EdDSA,
 }
 

@@ -2,37 +2,43 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Time, concurrency and rate limits of calls.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// Limits of calls.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Maximum time that a search or a read waits for its sources, in milliseconds. A source that
-    /// takes longer is stopped and named in the result.
+    /// Timeout of each source in a search or a read, in milliseconds. A source that takes longer is
+    /// stopped and named in the reply.
     pub source_ms: NonZeroU32,
-    /// Maximum number of concurrent calls of one connection.
+    /// Maximum number of concurrent calls per connection.
     pub concurrent_calls: NonZeroU32,
-    /// Maximum number of concurrent calls of one user, over all connections.
+    /// Maximum number of concurrent calls per user, over all connections. A library runs two at a
+    /// time; the others wait for databases and providers.
     pub concurrent_calls_per_user: NonZeroU32,
-    /// Maximum number of queued calls of one user; 0 disables the queue.
+    /// Maximum number of queued calls per user; 0 disables queueing. A queued call takes only the
+    /// memory of its message. Further calls are rejected (429).
     pub waiting_calls_per_user: u32,
-    /// Maximum number of concurrent calls of all users.
+    /// Maximum number of concurrent calls of all users, to bound the number of threads.
     pub concurrent_calls_in_all: NonZeroU32,
-    /// Maximum number of queued calls of all users; 0 disables the queue.
+    /// Maximum number of queued calls of all users; 0 disables queueing. Further calls are rejected
+    /// (503).
     pub waiting_calls_in_all: u32,
-    /// Maximum time that a call waits in the queue, in milliseconds; then it is rejected.
+    /// Maximum time that a call is queued, in milliseconds; then it is rejected. Clients commonly
+    /// give up after 60 seconds.
     pub wait_ms: NonZeroU32,
-    /// Maximum duration of a call including its time in the queue, in milliseconds; then it is
-    /// stopped.
+    /// Maximum duration of a call including queueing, in milliseconds; then it is cancelled. It
+    /// should exceed the `timeout_ms` of every profile.
     pub call_ms: NonZeroU32,
-    /// Maximum number of requests of one user in a minute; 0 is unlimited.
+    /// Maximum number of requests per user and minute; 0 is unlimited.
     pub requests_per_minute: u32,
-    /// Maximum number of calls of one tool by one user in a minute; 0 is unlimited.
+    /// Maximum number of calls per user, tool and minute; 0 is unlimited.
     pub calls_per_tool_per_minute: u32,
-    /// Maximum number of resources that one session or stream is subscribed to.
+    /// Maximum number of resources that a session or stream is subscribed to.
     pub subscriptions_per_session: NonZeroU32,
-    /// Maximum number of resources that all sessions and streams of one user are subscribed to.
+    /// Maximum number of resources that all sessions and streams of a user are subscribed to.
+    /// Looking for changes in them counts as a call and takes at most a tenth of a core per user.
     pub subscriptions_per_user: NonZeroU32,
 }
 

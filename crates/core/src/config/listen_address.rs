@@ -7,14 +7,15 @@ use std::{
     str::FromStr,
 };
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// Prefix of the path of a Unix socket.
 const UNIX_PREFIX: &str = "unix:";
 
 /// Address on which a server listens: `127.0.0.1:7744`, or `unix:PATH` for a Unix socket.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, DeserializeFromStr, SerializeDisplay, JsonSchema)]
+#[schemars(with = "String")]
 pub enum ListenAddress {
     /// Address and port.
     Tcp(SocketAddr),
@@ -60,14 +61,6 @@ impl FromStr for ListenAddress {
             Some(_) => Err(invalid()),
             None => text.parse().map(Self::Tcp).map_err(|_| invalid()),
         }
-    }
-}
-
-impl TryFrom<String> for ListenAddress {
-    type Error = ListenAddressError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
     }
 }
 

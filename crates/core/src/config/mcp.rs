@@ -1,25 +1,26 @@
 //! `[mcp]`: whether MCP is served, and the transport of `vademecum mcp`.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// Whether MCP is served, and the transport of `vademecum mcp`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// Behaviour of `vademecum mcp`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mcp {
-    /// Whether MCP clients are served at all.
+    /// Whether clients are served at all.
     pub enabled: bool,
     /// Transport of `vademecum mcp`.
     pub transport: Transport,
 }
 
 /// Transport of `vademecum mcp`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
-    /// Standard input and output, for the one client that started the program.
+    /// Standard input and output of the client that started the process.
     #[default]
     Stdio,
-    /// Streamable HTTP at `server.listen`, for authenticated clients.
+    /// Streamable HTTP at `server.listen`, like `vademecum serve`; only with `auth.mode` `"multi"`.
     StreamableHttp,
 }
 

@@ -16,6 +16,8 @@ mod encrypted_file;
 mod engine;
 mod environment;
 mod error;
+#[cfg(test)]
+mod example;
 mod folders;
 mod import;
 mod journal;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
@@ -10,36 +11,44 @@ use super::{
     validation::deserialize_validated,
 };
 
-/// Login through an outside `OpenID` Connect provider.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// Login through an OpenID Connect provider, with `auth.oauth` in multi-user mode. The address of
+/// the callback at the provider is /login/callback below `server.public_url`. Users who log in need
+/// an account of the same name (`vademecum user add`), unless `add_users` is true.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Oidc {
     /// Name of the provider on the login page.
     #[serde(default = "Oidc::default_name")]
     pub name: String,
-    /// Issuer of the provider: https, or http on this machine.
+    /// Issuer of the provider, as its metadata states it: https, or http on this machine.
+    #[schemars(example = "https://id.example")]
     pub issuer: String,
     /// Id of this server at the provider.
+    #[schemars(example = &"vademecum")]
     pub client_id: String,
-    /// File with the secret of this server at the provider; without one, PKCE alone protects codes.
+    /// File with the secret of this server at the provider, if it has one; without one, PKCE alone
+    /// protects codes.
+    #[schemars(example = "/etc/vademecum/oidc.secret")]
     pub client_secret_file: Option<PathBuf>,
-    /// Scopes that are requested, besides `openid`.
+    /// Scopes to request besides `openid`.
     #[serde(default)]
     pub scopes: Vec<String>,
-    /// Claim with the user name.
+    /// Claim with the user name. It must be one that users cannot change; `email` counts only if
+    /// the provider has verified it.
     #[serde(default = "default_user_claim")]
     pub user_claim: String,
-    /// Names of the users that are admitted, as `user_claim` states them.
+    /// Users that are admitted, by the exact value of `user_claim`. If this list and
+    /// `allowed_groups` are empty, every user of the provider with an account here is admitted.
     #[serde(default)]
     pub allowed_subjects: Vec<String>,
-    /// Groups whose members are admitted. If both lists are empty, all users with an account are
-    /// admitted.
+    /// Groups whose members are admitted.
     #[serde(default)]
     pub allowed_groups: Vec<String>,
-    /// Claim with the list of groups.
+    /// Claim with the list of groups of a user.
     #[serde(default = "default_groups_claim")]
     pub groups_claim: String,
-    /// Whether admitted users without an account get one. Needs a list of subjects or groups.
+    /// Whether admitted users without an account get one. Needs `allowed_subjects` or
+    /// `allowed_groups`.
     #[serde(default)]
     pub add_users: bool,
 }

@@ -10,7 +10,9 @@ use std::{
     time::Duration,
 };
 
+use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{
     DatabaseLocation, Engine, SecretRef, TlsMode,
@@ -21,7 +23,7 @@ use super::{
 };
 
 /// Name of a profile, as in the settings and in tool calls.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 pub struct ProfileName(String);
 
@@ -29,32 +31,43 @@ pub struct ProfileName(String);
 /// referenced, never written here: `"env:NAME"` (an environment variable), `"file:PATH"` (a file
 /// that only its owner can read: chmod 600), `"keyring:ACCOUNT"` (the system's keyring, service
 /// vademecum) or `"encrypted:PATH"` (see `[secrets]`).
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(remote = "Self", default = "Profile::unlocated", deny_unknown_fields)]
 pub struct Profile {
     /// Description for users and models that choose a profile.
+    #[schemars(example = "orders and customers")]
     pub description: String,
     /// Database engine. Optional if `dsn` starts with it.
+    #[schemars(example = Engine::Postgres)]
     engine: Option<Engine>,
     /// Connection string, instead of `host` to `ca_file`: `postgres://USER@HOST:PORT/DATABASE`,
     /// `mysql://USER@HOST:PORT/DATABASE`, `USER@tcp(HOST:PORT)/DATABASE`, or for SQLite a path or a
     /// `file:` URI. The whole string may also be a secret, such as `"env:DATABASE_URL"`.
+    #[schemars(example = "postgres://reader@db.example:5432/shop")]
     dsn: Option<RedactedText>,
     /// Host name of the server. Default: localhost.
+    #[schemars(example = "db.example")]
     host: Option<String>,
     /// Port of the server. Default: 5432 (postgres) or 3306 (mysql).
+    #[schemars(example = 5_432)]
     port: Option<u16>,
     /// Database user. It should be a role with read privileges only.
+    #[schemars(example = &"reader")]
     user: Option<String>,
     /// Reference to the password.
+    #[schemars(example = "file:/etc/vademecum/shop.password")]
     password: Option<SecretRef>,
     /// Database on the server.
+    #[schemars(example = &"shop")]
     database: Option<String>,
     /// Absolute path of a SQLite database.
+    #[schemars(example = "/srv/shop.db")]
     path: Option<PathBuf>,
     /// Encryption of the connection. Default: `"prefer"`.
+    #[schemars(example = TlsMode::Prefer)]
     tls: Option<TlsMode>,
     /// File with the trusted certificate authorities, as PEM. Default: those of the system.
+    #[schemars(example = "/etc/ssl/shop-ca.pem")]
     ca_file: Option<PathBuf>,
     /// Location of the database, from the settings above.
     #[serde(skip)]
@@ -75,6 +88,7 @@ pub struct Profile {
     /// Functions that read statements may call although it cannot be proved that they only read, as
     /// `schema.name` or `name`. For a foreign table, the handler of its wrapper. For MySQL, also
     /// views of which the user may not read the definition.
+    #[schemars(example = ["public.is_email", "postgres_fdw_handler"])]
     pub allow_functions: Vec<String>,
     /// Whether calls that name no profile use this one, unless it is the only one of the caller
     /// anyway.
@@ -83,32 +97,38 @@ pub struct Profile {
     /// can read this file.
     pub allow_plaintext: bool,
     /// Users who may use the profile: query it, sync collections from it and fetch from its tables.
-    /// With `auth.mode = "multi"` all others are denied; the single user of a single-user server,
+    /// In multi-user mode all others are denied; the single user of a single-user server,
     /// and commands on this machine, can always use it.
     pub users: Vec<String>,
     /// Columns that `rag.fetch_from_source` may read, by table. Without an entry, no columns of
     /// that table.
+    #[schemars(example = json!({ "public.orders": ["id", "title", "body"] }))]
     pub columns: BTreeMap<String, Vec<String>>,
     /// SSH server through which the database is reached.
     pub ssh: Option<Ssh>,
 }
 
-/// An SSH server through which a database is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// SSH server to tunnel the connection through; `host` and `port` above are as seen from it. Its
+/// host key must be in `known_hosts_file`: an unknown or changed key is rejected.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ssh {
-    /// Host name of the server.
+    /// Host name of the SSH server.
+    #[schemars(example = "bastion.example")]
     pub host: String,
-    /// Port of the server.
+    /// Port of the SSH server.
     #[serde(default = "Ssh::port")]
     pub port: u16,
-    /// User name.
+    /// User name at the SSH server.
+    #[schemars(example = &"tunnel")]
     pub user: String,
-    /// File with the private key; without one, the keys of the SSH agent are used.
+    /// Private key. Default: the keys of the SSH agent.
+    #[schemars(example = "~/.ssh/id_ed25519")]
     pub identity_file: Option<PathBuf>,
-    /// Passphrase of the private key.
+    /// Secret with the passphrase of the private key.
+    #[schemars(example = "keyring:tunnel")]
     pub passphrase: Option<SecretRef>,
-    /// File with the known host keys.
+    /// Known host keys, in the format of OpenSSH.
     #[serde(default = "Ssh::known_hosts")]
     pub known_hosts_file: PathBuf,
 }

@@ -1,19 +1,22 @@
 //! `[quotas]`: limits of the library of each user.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::AuthMode;
 
-/// Limits of the library of each user. They apply to the tools that write, not to imports by the
-/// operator. `vademecum user quota` overrides them for a user.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Limits of the library of each user, for the tools that write, not for imports by the operator. 0
+/// is unlimited, which is the default in single-user mode; in multi-user mode it is 5000000000
+/// bytes and 500000 items. `vademecum user quota` overrides them for a user, and `vademecum check`
+/// shows the use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quotas {
-    /// Maximum size of the databases, in bytes; 0 is unlimited. By default unlimited in single-user
-    /// mode, and 5 GB in multi-user mode.
+    /// Maximum size of the databases, in bytes.
+    #[schemars(example = Self::MULTI_USER_BYTES)]
     pub max_bytes: Option<u64>,
-    /// Maximum number of items; 0 is unlimited. By default unlimited in single-user mode, and
-    /// 500,000 in multi-user mode.
+    /// Maximum number of items.
+    #[schemars(example = Self::MULTI_USER_ITEMS)]
     pub max_items: Option<u64>,
 }
 

@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use schemars::JsonSchema;
 use secrecy::{ExposeSecret as _, SecretString, zeroize::Zeroizing};
 use serde::{
     Deserialize, Deserializer,
@@ -21,8 +22,9 @@ use super::{
 };
 
 /// Location of a secret.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(from = "RedactedText")]
+#[schemars(with = "String")]
 pub enum SecretRef {
     /// `env:NAME`: an environment variable.
     Environment(String),
@@ -39,7 +41,8 @@ pub enum SecretRef {
 }
 
 /// A text of the settings that may be a secret; no message and no `Debug` output shows it.
-#[derive(Clone)]
+#[derive(Clone, JsonSchema)]
+#[schemars(with = "String")]
 pub struct RedactedText(SecretString);
 
 /// The passphrase of encrypted files.
@@ -54,11 +57,14 @@ pub enum PassphraseSource {
     Passphrase(RedactedText),
 }
 
-/// `[secrets]`: the passphrase of encrypted files.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Decryption of encrypted secrets (`"encrypted:PATH"`, created by `vademecum profile encrypt
+/// PATH`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Secrets {
-    /// Reference to the passphrase of encrypted files.
+    /// Secret with their passphrase: `"env:NAME"`, `"file:PATH"` or `"keyring:ACCOUNT"`. Without
+    /// it, commands prompt for it on the terminal, and a server cannot decrypt them.
+    #[schemars(example = "env:VADEMECUM_PASSPHRASE")]
     pub passphrase: Option<SecretRef>,
 }
 

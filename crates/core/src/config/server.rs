@@ -5,52 +5,65 @@ use std::{
     time::Duration,
 };
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{ConfigError, ListenAddress, PublicUrl};
 
-/// Addresses, sizes and timeouts of the HTTP server.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// HTTP and WebSocket server.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Server {
-    /// Address to listen on. Must be a loopback address unless `auth.mode` is `multi`.
+    /// Address to listen on, or `"unix:/absolute/path.sock"` for a socket that only its owner may
+    /// use. Loopback only, unless `auth.mode` is `"multi"`. The server has no TLS: use a reverse
+    /// proxy on this machine that terminates TLS and forwards Host and X-Forwarded-For.
     pub listen: ListenAddress,
-    /// Address of this server as clients and browsers use it, such as `https://knowledge.example`.
+    /// Address of this server as clients and browsers use it, without a path: https, or http on
+    /// this machine. `auth.oauth` needs it.
+    #[schemars(example = "https://knowledge.example")]
     pub public_url: Option<PublicUrl>,
-    /// Serve pages for people: search, items, timeline, activity. Each browser logs in.
+    /// Whether there are pages for people: search, items, timeline, imports, activity. `vademecum
+    /// open` shows them.
     pub pages: bool,
-    /// Accepted names in the `Host` header, in addition to `localhost`, `127.0.0.1` and `[::1]`.
+    /// Accepted values of the `Host` header, in addition to this machine's own names.
     pub allowed_hosts: Vec<String>,
-    /// Web origins whose pages may connect, such as `https://app.example`, in addition to the
-    /// server's own address.
+    /// Origins of web pages that may connect, such as `"https://app.example"` or
+    /// `"http://localhost:6274"`, in addition to the server's own address.
     pub allowed_origins: Vec<String>,
     /// Maximum size of a request body, in bytes.
     pub max_body_bytes: NonZeroUsize,
     /// Maximum size of a WebSocket message, in bytes.
     pub max_message_bytes: NonZeroUsize,
-    /// Interval between keep-alive messages on an idle stream or WebSocket, in seconds. A WebSocket
-    /// that does not respond to three in a row is closed.
+    /// Interval of keep-alives on an idle stream or WebSocket, in seconds. A WebSocket that leaves
+    /// three in a row unanswered is closed.
     pub keep_alive_seconds: NonZeroU32,
     /// Maximum number of connections. Beyond it, the one that has been idle for longest is closed;
-    /// if none is idle, new ones wait.
+    /// if none is idle, new ones wait. Each takes a file descriptor: the limit of the system
+    /// (ulimit -n) should be higher.
     pub max_connections: NonZeroUsize,
-    /// Maximum number of connections from one address, or one /64 network of IPv6, other than a
-    /// trusted proxy. Beyond it, the one of the address that has been idle for longest is closed; if
-    /// none is idle, new ones are refused.
+    /// Maximum number of connections from one address (IPv6: its /64 network). Beyond it, the one
+    /// of the address that has been idle for longest is closed; if none is idle, new ones are
+    /// refused (503). It does not apply to `auth.trusted_proxies`.
     pub connections_per_address: NonZeroUsize,
-    /// Maximum number of `WebSocket`s, event streams and subscriptions of one user.
+    /// Maximum number of WebSocket connections, notification streams and subscriptions per user, so
+    /// that no user takes all connections.
     pub connections_per_user: NonZeroU32,
-    /// Maximum time for the head of a request to arrive, in seconds.
+    /// Maximum time for the head of a request to arrive, in seconds. A slow mobile connection takes
+    /// one.
     pub head_seconds: NonZeroU32,
-    /// Maximum time for the body of a request to arrive, in seconds.
+    /// Maximum time for the body of a request to arrive, in seconds. Enough for 1 MB over a slow
+    /// line.
     pub body_seconds: NonZeroU32,
-    /// Maximum time for which a client may accept no data while some is pending, in seconds; then
-    /// it is disconnected.
+    /// A connection on which a write is blocked for this number of seconds is closed. A phone that
+    /// changes networks reconnects sooner.
     pub write_seconds: NonZeroU32,
-    /// Maximum time for running calls to finish at shutdown, in seconds.
+    /// Time that running calls have to finish at shutdown, in seconds; by default as long as a
+    /// search may take. 0 ends them at once. Service managers kill processes after 10 to 90
+    /// seconds.
     pub grace_seconds: u32,
-    /// Time for which connections are still accepted at shutdown, in seconds, while `/health/ready`
-    /// reports the shutdown, so that a load balancer can redirect requests.
+    /// Time during which connections are still accepted at shutdown while /health/ready already
+    /// reports it, in seconds: as long as a load balancer takes to notice. 0 without a load
+    /// balancer.
     pub drain_seconds: u32,
 }
 

@@ -2,22 +2,26 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// State of a session and its limits.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// State kept for a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sessions {
-    /// Time after which an unused session is removed, in seconds.
+    /// A session that is unused for this number of seconds is discarded.
     pub idle_seconds: u32,
-    /// Maximum number of sessions; beyond, the least recently used session of the user with the
-    /// most sessions is removed.
+    /// Maximum number of sessions. Beyond it, the least recently used session of the user with the
+    /// most sessions is discarded. An idle session takes 1 KB; one that has shown 500 results takes
+    /// 13 KB more.
     pub most: NonZeroUsize,
-    /// Maximum number of sessions of one user; beyond, the least recently used one is removed.
+    /// Maximum number of sessions per user. Beyond it, the user's least recently used one is
+    /// discarded.
     pub most_per_user: NonZeroUsize,
-    /// Maximum number of returned results that a session remembers; beyond, the oldest is dropped.
+    /// Maximum number of shown results that a session remembers. Beyond it, the oldest are
+    /// forgotten.
     pub seen_uris: NonZeroUsize,
-    /// Number of recent queries that a session remembers, as context for ranking.
+    /// Maximum number of queries that a session remembers, to select relevant passages of items.
     pub recent_queries: usize,
 }
 

@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{
     Archive, Audit, Auth, AuthMode, Collection, ConfigError, Deny, Embeddings, FollowedFolder,
@@ -14,54 +16,43 @@ use super::{
     Transport,
 };
 
-/// All settings: one field for each section of the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// All settings of Vademecum with their default values. None is required. Use it with
+/// `vademecum serve --config FILE`; command-line options take precedence.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[expect(missing_docs, reason = "the type of each section has its documentation")]
 pub struct Settings {
-    /// HTTP server: addresses, sizes and timeouts.
     pub server: Server,
-    /// MCP: whether it is served, and the transport of `vademecum mcp`.
     pub mcp: Mcp,
-    /// Authentication.
-    pub auth: Auth,
-    /// Items that do not exist for some callers.
-    pub deny: Vec<Deny>,
-    /// Tools that are offered to clients.
     pub tools: Tools,
-    /// Location of the data.
+    pub auth: Auth,
+    pub deny: Vec<Deny>,
     pub storage: Storage,
-    /// Database that keeps the libraries of several servers.
     pub archive: Archive,
-    /// Limits of a single call and of concurrent calls.
     pub limits: Limits,
-    /// Limits of parsing files.
     pub import: Import,
-    /// Limits of the library of each user.
-    pub quotas: Quotas,
-    /// Session state and its limits.
-    pub sessions: Sessions,
-    /// Folders of skills.
-    pub skills: Skills,
-    /// Logging.
-    pub log: Log,
-    /// Limits of the earlier versions of items.
-    pub journal: Journal,
-    /// Audit log.
-    pub audit: Audit,
-    /// Export of telemetry.
-    pub telemetry: Telemetry,
-    /// Embedding provider.
-    pub embeddings: Embeddings,
-    /// Folders that are kept in sync with a library.
-    pub folders: Vec<FollowedFolder>,
-    /// Collections of documents from folders and databases.
-    pub collections: Vec<Collection>,
-    /// Passphrase of encrypted secrets.
-    pub secrets: Secrets,
-    /// Connections to databases, by profile name.
-    pub profiles: BTreeMap<ProfileName, Profile>,
-    /// Limits of reading the `SQLite` files of profiles.
     pub sqlite: Sqlite,
+    pub quotas: Quotas,
+    pub sessions: Sessions,
+    pub log: Log,
+    pub skills: Skills,
+    pub journal: Journal,
+    pub audit: Audit,
+    pub telemetry: Telemetry,
+    pub embeddings: Embeddings,
+    pub folders: Vec<FollowedFolder>,
+    #[schemars(example = json!({
+        "name": "docs", "folders": null, "owner": null, "access_tags": null, "chunking": null,
+        "embedding": null
+    }))]
+    #[schemars(example = json!({
+        "name": "posts", "profile": null, "table": null, "pk_column": null, "where": null,
+        "doc_map": null, "cursor": null
+    }))]
+    pub collections: Vec<Collection>,
+    pub secrets: Secrets,
+    #[schemars(example = json!({ "shop": {} }))]
+    pub profiles: BTreeMap<ProfileName, Profile>,
     /// File that the settings were loaded from.
     #[serde(skip)]
     pub file: Option<PathBuf>,

@@ -2,18 +2,20 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::AuthMode;
 use crate::auth::UserId;
 
-/// Folders of skills. A skill is a folder with a `SKILL.md`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Folders of agent skills (`SKILL.md`) that clients with the extension Skills can use; other
+/// clients see them as resources. See docs/skills.md.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Skills {
-    /// Folders of the only user; not used in multi-user mode.
+    /// Folders of the only user in single-user mode.
     pub folders: Vec<PathBuf>,
-    /// Folders of each user in multi-user mode.
+    /// Folders of each user in multi-user mode: `{ ada = ["/srv/skills/ada"] }`.
     pub users: BTreeMap<String, Vec<PathBuf>>,
 }
 

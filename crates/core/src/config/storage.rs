@@ -2,22 +2,27 @@
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::ConfigError;
 
-/// Location of the data.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// Storage of the library.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Storage {
-    /// Data folder; by default, the platform's folder for application data.
+    /// Data folder. Default: the platform's folder for application data.
+    #[schemars(example = "/home/me/.local/share/vademecum")]
     pub data: Option<PathBuf>,
-    /// User whose library is served in single-user mode.
+    /// User whose library is served in single-user mode. Every user has a separate folder.
     pub user: String,
-    /// Directory of a tldw server or of `tldw_chatbook` whose users are served read-only.
+    /// Directory of a tldw server, or of `tldw_chatbook`, whose users are served instead: in
+    /// multi-user mode each to the user of the same name, otherwise the only one or `user`. It is
+    /// never modified; searches use a replica in the data folder that follows it.
+    #[schemars(example = "/srv/tldw/Databases/user_databases")]
     pub tldw: Option<PathBuf>,
-    /// Maximum number of users whose databases are open at the same time; beyond, those of the
-    /// least recently used are closed. Each user takes about twenty open files.
+    /// Maximum number of users whose databases are open at the same time. Beyond it, those of the
+    /// least recently used are closed and reopened on demand. Each takes about twenty files.
     pub open_libraries: NonZeroUsize,
 }
 

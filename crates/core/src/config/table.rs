@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// Maximum length of the name of a table or a column, in bytes.
 const MAX_NAME_BYTES: usize = 128;
@@ -27,32 +29,42 @@ pub struct CollectionTable {
 }
 
 /// Mapping of a row to a document, in the format of `doc_map_json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocMap {
-    /// Identifier of the document; without it, table name and key.
+    /// Identifier of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doc_id: Option<DocIdFormat>,
-    /// Title of the document.
+    /// Title of the document, concatenated from columns and literals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = json!({ "concat": [{ "col": "title" }] }))]
     pub title: Option<TextTemplate>,
-    /// Text of the document.
+    /// Text of the document, concatenated from columns and literals.
+    #[schemars(example = json!({
+        "concat": [{ "col": "summary" }, { "lit": "\n\n" }, { "col": "body" }]
+    }))]
     pub body: TextTemplate,
-    /// Metadata of the document.
+    /// Columns stored as metadata, and new names for some of them. Filters use the names `Score`,
+    /// `PostTypeId`, `Tags` and `CreationDate`.
     #[serde(default)]
+    #[schemars(example = json!({
+        "pick": ["id", "tags", "created"], "rename": { "created": "CreationDate" }
+    }))]
     pub metadata: MetadataMapping,
 }
 
 /// Identifier of a document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocIdFormat {
-    /// Text that contains `{column}`, where the column must be the key.
+    /// Identifier of the document, with the key column in braces. Default: table and key, such as
+    /// `"public.posts:7"`.
+    #[schemars(example = "posts:{id}")]
     pub format: String,
 }
 
 /// A text that is concatenated from columns and literals.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TextTemplate {
     /// Parts of the text, in order.
@@ -60,7 +72,7 @@ pub struct TextTemplate {
 }
 
 /// A part of a text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TemplatePart {
     /// Value of a column.
@@ -70,7 +82,7 @@ pub enum TemplatePart {
 }
 
 /// Metadata that is copied from columns.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MetadataMapping {
     /// Columns to be copied.
@@ -80,7 +92,7 @@ pub struct MetadataMapping {
 }
 
 /// Detection of new and changed rows by a column whose values only grow, such as a timestamp.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CursorColumn {
     /// Name of the column.

@@ -2,21 +2,25 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, de::Error as _};
 use url::Url;
 
-/// Export of traces.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Export of traces. Metrics are always available at /metrics.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Telemetry {
-    /// Address of the OpenTelemetry collector that receives spans over HTTP; without one, nothing
-    /// is exported.
+    /// OpenTelemetry collector that receives a span for each request with its method, tool,
+    /// duration and outcome, but no arguments. Spans are sent over HTTP to /v1/traces below it.
+    /// Default: nothing is exported.
+    #[schemars(example = "http://localhost:4318")]
     pub otlp_endpoint: Option<OtlpEndpoint>,
 }
 
 /// Address of a collector: `http://` or `https://`. It may hold a password, so `Debug` shows only
 /// scheme and host.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "String")]
 pub struct OtlpEndpoint(Url);
 
 impl OtlpEndpoint {

@@ -1,9 +1,10 @@
 //! Encryption of connections to databases.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Encryption of a connection, named as in `sslmode`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TlsMode {
     /// Never encrypted.

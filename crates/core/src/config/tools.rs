@@ -2,43 +2,52 @@
 
 use std::{collections::BTreeMap, num::NonZeroU8};
 
-use serde::{Deserialize, Deserializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::json;
 
 use super::{CustomTool, CustomToolName};
 
 /// Maximum number of segments in an output of `rag_search`.
 const MAX_SEGMENTS: u8 = 20;
 
-/// Tools that are offered, and the form of their outputs.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// Available tools and their presentation.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tools {
-    /// Form of tool names in `tools/list`. Both forms can always be called.
+    /// Form of tool names in lists. Both forms can always be called.
     pub tool_names: ToolNames,
-    /// Visibility of the tools for the user's own library.
+    /// The library's own tools, such as `knowledge.search`.
     pub knowledge: ToolVisibility,
-    /// Visibility of the deep-research tools `search` and `fetch`.
+    /// The deep-research tools `search` and `fetch`, with `"auto"` unless the client is known not
+    /// to use them.
     pub deep_research: ToolVisibility,
-    /// Visibility of `rag.*`, the tools for collections.
+    /// The tools for collections, `rag.*`, with `"auto"` if there is a collection.
     pub rag: ToolVisibility,
-    /// Visibility of `rag_search` and `verify_document_access`.
+    /// `rag_search` and `verify_document_access`, for agents that use no other tools; with `"auto"`
+    /// for delegating keys, which these agents use.
     pub rag_search: ToolVisibility,
-    /// Number of segments in an output of `rag_search`: 1 to 20.
+    /// Maximum number of segments in a reply of `rag_search`: 1 to 20.
     #[serde(deserialize_with = "segments")]
     pub rag_search_segments: NonZeroU8,
-    /// Visibility of `search_knowledgebase`.
+    /// `search_knowledgebase`, with `"auto"` if there is a collection.
     pub knowledgebase: ToolVisibility,
-    /// Visibility of the tools for databases: `query`, `query_database` …
+    /// `query`, `query_database` and the other database tools, with `"auto"` if there is a profile
+    /// for the caller.
     pub databases: ToolVisibility,
-    /// Whether tools that change the library are offered to users with write access.
+    /// Whether the tools that change the library are available: `notes.create`, `notes.append`,
+    /// `notes.update`, `notes.delete`, `media.add` and `knowledge.tag`. A key or a token needs the
+    /// scope `"write"` for them.
     pub write: bool,
-    /// Names of tools that are neither listed nor callable.
+    /// Tools that are neither listed nor callable, such as `"media.transcript"`.
     pub disabled: Vec<String>,
-    /// Format of the text content of tool outputs.
+    /// Text of a reply, in addition to its structured content.
     pub text: TextFormat,
-    /// Whether invisible and control characters are removed from all outputs.
+    /// Whether invisible and control characters are removed from what agents read: they can hide
+    /// instructions from people. A `get` with `raw` returns them.
     pub safe_text: bool,
     /// Tools that run a statement on the database of a profile, by name.
+    #[schemars(example = json!({ "orders_of_customer": {} }))]
     pub custom: BTreeMap<CustomToolName, CustomTool>,
 }
 
@@ -73,23 +82,25 @@ fn segments<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU8, D::
 }
 
 /// Form of tool names in `tools/list`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolNames {
-    /// `knowledge.search`, but `knowledge_search` for clients that reject dots.
+    /// With dots, but with underscores for clients that reject dots.
     #[default]
     Auto,
-    /// `knowledge.search`.
+    /// With dots: `knowledge.search`.
     Dotted,
-    /// `knowledge_search`.
+    /// With underscores: `knowledge_search`.
     Underscored,
 }
 
 /// Visibility of a group of tools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolVisibility {
-    /// Offered if the group has data to work on, unless the client is known not to need it.
+    /// Offered if there is something for them to work on.
     #[default]
     Auto,
     /// Always offered.
@@ -99,13 +110,13 @@ pub enum ToolVisibility {
 }
 
 /// Format of the text content, next to the structured content of an output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TextFormat {
     /// Compact lines that a model can cite.
     #[default]
     Lines,
-    /// The structured content as JSON, for clients that read only the text.
+    /// The structured content, for programs that read only text.
     Json,
 }
 

@@ -2,14 +2,15 @@
 
 use std::{fmt, str::FromStr};
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde_with::DeserializeFromStr;
 use ureq::http::Uri;
 
 /// Address of this server as clients and browsers use it: scheme, host and port, without a path.
 ///
 /// It is `https`, or `http` on this machine, because passwords and tokens are sent to it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, DeserializeFromStr, JsonSchema)]
+#[schemars(with = "String")]
 pub struct PublicUrl(String);
 
 impl PublicUrl {
@@ -70,17 +71,9 @@ impl FromStr for PublicUrl {
     }
 }
 
-impl TryFrom<String> for PublicUrl {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
 /// Address by which clients know the server, without query and fragment.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, DeserializeFromStr, JsonSchema)]
+#[schemars(with = "String")]
 pub struct ResourceUrl {
     text: String,
     origin: String,
@@ -141,14 +134,6 @@ impl FromStr for ResourceUrl {
             host: authority.host().to_owned(),
             path: uri.path().to_owned(),
         })
-    }
-}
-
-impl TryFrom<String> for ResourceUrl {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
     }
 }
 
