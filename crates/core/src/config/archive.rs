@@ -215,6 +215,7 @@ mod tests {
             ("url = \"postgres://a:secret@b/c\"", "plain text"),
             ("url = \"postgres://a@b\"", "`database` is missing"),
             ("address = \"x\"", "unknown field"),
+            ("location = \"x\"", "unknown field"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(said) && !error.contains("secret@"), "{text}: {error}");

@@ -218,6 +218,7 @@ mod tests {
             ("[\"docs\"]", "`docs` is not an absolute path"),
             ("[{ path = \"docs\" }]", "`docs` is not an absolute path"),
             ("[{ folder = \"/docs\" }]", "expected a path, or a table"),
+            ("[{ path = \"/docs\", colour = 1 }]", "expected a path, or a table"),
             ("[1]", "expected a path, or a table"),
         ] {
             let error = collection(&format!("folders = {folders}")).unwrap_err();

@@ -356,6 +356,7 @@ mod tests {
             ("dsn = \"mysql://a@b/c\"\nmax_rows = 0", ["profiles.shop.max_rows", "nonzero"]),
             ("dsn = \"mysql://a@b/c\"\ntls = \"yes\"", ["profiles.shop.tls", "verify-full"]),
             ("dsn = \"mysql://a@b/c\"\ncolor = 1", ["profiles.shop", "unknown field `color`"]),
+            ("dsn = \"/a.db\"\nlocation = \"/b.db\"", ["profiles.shop", "field `location`"]),
         ] {
             let error = parse_profile(text).unwrap_err();
             assert!(error.contains("profiles.shop") && error.contains("line "), "{error}");
