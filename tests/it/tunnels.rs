@@ -14,8 +14,9 @@ use std::{
 use secrecy::ExposeSecret as _;
 use vademecum_core::{auth::local_principal, config::Settings};
 use vademecum_sql::{ConnectionTarget, ErrorCode, Profile, Profiles, SqlError};
+use vademecum_testing::Sshd;
 
-use crate::support::{CommandOutput, Library, Sshd, TestDatabase};
+use crate::support::{CommandOutput, Library, TestDatabase};
 
 /// Starts a TCP echo server and returns its address.
 fn start_echo_server() -> SocketAddr {

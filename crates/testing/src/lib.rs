@@ -7,9 +7,13 @@ mod fuzz_inputs;
 mod memory_archive;
 mod recent_order;
 mod source_promises;
+#[cfg(unix)]
+mod sshd;
 
 pub use awkward_queries::AWKWARD_QUERIES;
 pub use following::{FOLLOW_OPTIONS, check_following, follow_archive};
 pub use fuzz_inputs::{Mutator, for_each_mutated_seed, seeds, seeds_folder};
 pub use memory_archive::{Content, MemoryArchive};
 pub use source_promises::{SourceFixture, check_batched_index_writes, check_source_contract};
+#[cfg(unix)]
+pub use sshd::Sshd;

@@ -20,8 +20,6 @@ mod raw_websocket;
 mod sample_files;
 mod seeded_rng;
 mod server;
-#[cfg(unix)]
-mod sshd;
 mod stateless_client;
 mod stdio_client;
 mod temp_home;
@@ -53,8 +51,6 @@ pub(crate) use raw_websocket::{Opcode, RawWebSocket, encode_frame};
 pub(crate) use sample_files::{character_card, claude_conversation, png_card, prompts_csv};
 pub(crate) use seeded_rng::SeededRng;
 pub(crate) use server::Server;
-#[cfg(unix)]
-pub(crate) use sshd::Sshd;
 pub(crate) use stateless_client::{StatelessClient, with_client_meta};
 pub(crate) use stdio_client::StdioClient;
 pub(crate) use temp_home::TempHome;

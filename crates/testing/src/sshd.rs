@@ -1,10 +1,15 @@
 //! An SSH server for tests of tunnels to databases.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "test support reports a failure by panicking"
+)]
 
 use std::{
     fs,
     io::{BufRead, BufReader, Read},
     net::{Ipv4Addr, TcpListener},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
 };
@@ -15,7 +20,8 @@ use tempfile::TempDir;
 const PROGRAM: &str = "/usr/sbin/sshd";
 
 /// An `sshd` process with its own port and host key. It accepts the keys that the test creates.
-pub(crate) struct Sshd {
+#[derive(Debug)]
+pub struct Sshd {
     folder: TempDir,
     port: u16,
     process: Child,
@@ -23,7 +29,7 @@ pub(crate) struct Sshd {
 
 impl Sshd {
     /// Starts an `sshd` on a free port.
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         // As root, `sshd` requires this folder for privilege separation.
         drop(fs::create_dir_all("/run/sshd"));
@@ -41,22 +47,17 @@ impl Sshd {
     }
 
     /// Returns the port it listens on.
-    pub(crate) fn port(&self) -> u16 {
+    pub fn port(&self) -> u16 {
         self.port
     }
 
     /// Returns the path of a file in its folder.
-    pub(crate) fn file_path(&self, name: &str) -> PathBuf {
+    pub fn file_path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// Creates an authorized key and returns the path of the private key.
-    pub(crate) fn create_authorized_key(
-        &self,
-        kind: &str,
-        passphrase: &str,
-        more: &[&str],
-    ) -> PathBuf {
+    pub fn create_authorized_key(&self, kind: &str, passphrase: &str, more: &[&str]) -> PathBuf {
         let name = format!("id_{kind}_{}{}", passphrase.len(), more.concat());
         let path = self.file_path(&name);
         generate_key(&path, kind, passphrase, more);
@@ -67,20 +68,20 @@ impl Sshd {
     }
 
     /// Returns the public host key.
-    pub(crate) fn host_key(&self) -> String {
+    pub fn host_key(&self) -> String {
         let text = fs::read_to_string(self.file_path("host.pub")).unwrap();
         text.split(' ').take(2).collect::<Vec<_>>().join(" ").trim().to_owned()
     }
 
     /// Returns the fingerprint of the host key.
-    pub(crate) fn fingerprint(&self) -> String {
+    pub fn fingerprint(&self) -> String {
         let output = Command::new("ssh-keygen").arg("-lf").arg(self.file_path("host.pub")).output();
         let text = String::from_utf8(output.unwrap().stdout).unwrap();
         text.split(' ').nth(1).unwrap().to_owned()
     }
 
     /// Writes a `known_hosts` file with this server and returns its path.
-    pub(crate) fn known_hosts(&self) -> PathBuf {
+    pub fn known_hosts(&self) -> PathBuf {
         let path = self.file_path("known_hosts");
         let line = format!("[127.0.0.1]:{} {}\n", self.port, self.host_key());
         fs::write(&path, line).unwrap();
@@ -88,7 +89,7 @@ impl Sshd {
     }
 
     /// Kills all connections and restarts the server.
-    pub(crate) fn break_connections(&mut self) {
+    pub fn break_connections(&mut self) {
         let listed = Command::new("pgrep").args(["-P", &self.process.id().to_string()]).output();
         self.stop();
         let children = String::from_utf8(listed.unwrap().stdout).unwrap();
@@ -99,7 +100,7 @@ impl Sshd {
     }
 
     /// Restarts the server with a different host key.
-    pub(crate) fn change_host_key(&mut self) {
+    pub fn change_host_key(&mut self) {
         self.stop();
         for name in ["host", "host.pub"] {
             fs::remove_file(self.file_path(name)).unwrap();
@@ -109,7 +110,7 @@ impl Sshd {
     }
 
     /// Returns the settings `[profiles.<name>.ssh]` for a profile that connects with this key.
-    pub(crate) fn profile_settings(&self, profile: &str, key: &std::path::Path) -> String {
+    pub fn profile_settings(&self, profile: &str, key: &Path) -> String {
         format!(
             "[profiles.{profile}.ssh]\nhost = \"127.0.0.1\"\nport = {}\nuser = \"{}\"\n\
              identity_file = \"{}\"\nknown_hosts_file = \"{}\"\n",
@@ -138,7 +139,7 @@ fn current_user() -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-fn generate_key(path: &std::path::Path, kind: &str, passphrase: &str, more: &[&str]) {
+fn generate_key(path: &Path, kind: &str, passphrase: &str, more: &[&str]) {
     let made = Command::new("ssh-keygen")
         .args(["-q", "-a", "1", "-t", kind, "-N", passphrase, "-C", "test", "-f"])
         .arg(path)
