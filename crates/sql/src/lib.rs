@@ -26,18 +26,10 @@ mod database_system;
 mod databases;
 mod error;
 mod identifier;
-#[cfg(feature = "ssh")]
-mod known_hosts;
 mod lanes;
 mod profile;
 mod rows;
-#[cfg(feature = "ssh")]
-mod ssh;
 mod target;
-#[cfg(feature = "ssh")]
-mod tunnel;
-#[cfg(not(feature = "ssh"))]
-#[path = "missing_tunnel.rs"]
 mod tunnel;
 
 pub use catalog_row::CatalogRow;

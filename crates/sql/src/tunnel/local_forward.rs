@@ -21,10 +21,8 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{
-    ErrorCode, SqlError,
-    ssh::{Bastion, SshSession},
-};
+use super::bastion::{Bastion, SshSession};
+use crate::{ErrorCode, SqlError};
 use vademecum_core::config::{self, PassphraseSource};
 
 /// Idle time after which a session is closed.
@@ -32,7 +30,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Tunnel of one profile.
 #[derive(Debug)]
-pub(super) struct Tunnel {
+pub(crate) struct Tunnel {
     route: Arc<TunnelRoute>,
     local_end: OnceCell<LocalForward>,
 }
@@ -76,7 +74,7 @@ impl Drop for LocalForward {
 
 impl Tunnel {
     /// Creates a tunnel without opening it.
-    pub(super) fn new(
+    pub(crate) fn new(
         profile: &str,
         ssh: &config::Ssh,
         connect_timeout: Duration,
@@ -107,7 +105,7 @@ impl Tunnel {
 
     /// Opens the tunnel to a host and port, as seen from the SSH server. Returns the address of its
     /// local end.
-    pub(super) async fn open_tunnel(&self, host: &str, port: u16) -> Result<SocketAddr, SqlError> {
+    pub(crate) async fn open_tunnel(&self, host: &str, port: u16) -> Result<SocketAddr, SqlError> {
         *self.route.destination.lock().unwrap_or_else(PoisonError::into_inner) =
             (host.to_owned(), port);
         self.ensure_session().await?;
@@ -120,7 +118,7 @@ impl Tunnel {
     }
 
     /// Opens the session on the SSH server if there is none.
-    pub(super) async fn ensure_session(&self) -> Result<(), SqlError> {
+    pub(crate) async fn ensure_session(&self) -> Result<(), SqlError> {
         self.route.session().await.map(drop)
     }
 }

@@ -4,25 +4,25 @@ use std::{net::SocketAddr, time::Duration};
 
 use vademecum_core::config::{self, PassphraseSource};
 
-use super::{ErrorCode, SqlError};
+use crate::{ErrorCode, SqlError};
 
 /// Tunnel that cannot be opened.
 #[derive(Debug)]
-pub(super) struct Tunnel;
+pub(crate) struct Tunnel;
 
 impl Tunnel {
-    pub(super) fn new(_: &str, _: &config::Ssh, _: Duration, _: &PassphraseSource) -> Self {
+    pub(crate) fn new(_: &str, _: &config::Ssh, _: Duration, _: &PassphraseSource) -> Self {
         Self
     }
 
     /// Always fails.
-    pub(super) async fn open_tunnel(&self, _: &str, _: u16) -> Result<SocketAddr, SqlError> {
+    pub(crate) async fn open_tunnel(&self, _: &str, _: u16) -> Result<SocketAddr, SqlError> {
         self.ensure_session().await?;
         Err(SqlError::new(ErrorCode::XsqlInternal, "an SSH session without SSH"))
     }
 
     /// Always fails.
-    pub(super) async fn ensure_session(&self) -> Result<(), SqlError> {
+    pub(crate) async fn ensure_session(&self) -> Result<(), SqlError> {
         let message = "this program was built without SSH; build it with the feature `ssh`";
         Err(SqlError::new(ErrorCode::XsqlDbDriverUnsupported, message))
     }

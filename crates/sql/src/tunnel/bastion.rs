@@ -16,11 +16,8 @@ use russh::{
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::net::TcpStream;
 
-use super::{
-    ErrorCode, SqlError,
-    known_hosts::{HostKeyVerdict, KnownHost, key_fingerprint},
-    profile::secret_error,
-};
+use super::known_hosts::{HostKeyVerdict, KnownHost, key_fingerprint};
+use crate::{ErrorCode, SqlError, profile::secret_error};
 use vademecum_core::config::{self, PassphraseSource, SecretRef};
 
 /// Interval of keep-alive messages on an idle connection.
