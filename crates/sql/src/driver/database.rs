@@ -6,38 +6,11 @@ use serde_json::Value;
 
 use crate::{
     ConnectionTarget, Engine, ErrorCode, Parameter, QueryCaps, Rows, SqlError,
-    driver::{MySql, Postgres, rights::DatabaseRights, sqlite::Sqlite},
+    driver::{
+        DatabaseRights, HypotheticalIndexes, MySql, PoolLoad, Postgres, WriteResult, sqlite::Sqlite,
+    },
     guard::{ReadOnlyQuery, WriteStatement},
 };
-
-/// Result of a statement that may write.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct WriteResult {
-    /// Number of affected rows, as counted by the engine.
-    pub rows_affected: u64,
-    /// Returned rows, for instance by `RETURNING`.
-    pub rows: Rows,
-}
-
-/// Current use of a connection pool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PoolLoad {
-    /// Connections in use.
-    pub busy: usize,
-    /// Idle connections.
-    pub idle: usize,
-    /// Callers waiting for a connection.
-    pub waiting: usize,
-}
-
-/// Indexes of the extension hypopg that a plan is asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HypotheticalIndexes {
-    /// Schema of the extension.
-    pub extension_schema: String,
-    /// Definitions, in sets of which each gives a plan.
-    pub sets: Vec<Vec<String>>,
-}
 
 /// Database and its connection pool. Cheap to create: no connection is made before the first
 /// statement, and each statement retries if the database was not reachable.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     ErrorCode, Parameter, QueryCaps, Rows, ServerTarget, SqlError,
-    driver::{HypotheticalIndexes, PoolLoad, WriteResult, rights::DatabaseRights},
+    driver::{DatabaseRights, HypotheticalIndexes, PoolLoad, WriteResult},
     guard::{ReadOnlyQuery, WriteStatement},
 };
 

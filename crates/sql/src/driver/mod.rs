@@ -6,11 +6,14 @@
 
 mod database;
 mod error;
+mod hypothetical_indexes;
 mod lossless_json;
 #[cfg(not(all(feature = "mysql", feature = "postgres")))]
 mod missing;
 #[cfg(feature = "mysql")]
 mod mysql;
+#[cfg(feature = "mysql")]
+mod mysql_error;
 #[cfg(feature = "mysql")]
 mod mysql_guard;
 #[cfg(feature = "mysql")]
@@ -19,8 +22,11 @@ mod mysql_value;
 mod parse_tree;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod pool;
+mod pool_load;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "postgres")]
+mod postgres_error;
 #[cfg(feature = "postgres")]
 mod postgres_guard;
 #[cfg(feature = "postgres")]
@@ -32,16 +38,20 @@ mod row_collector;
 mod sqlite;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod tls;
+mod write_result;
 
 #[cfg(test)]
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod guard_bypass_tests;
 
-pub use database::{Database, HypotheticalIndexes, PoolLoad, WriteResult};
+pub use database::Database;
+pub use hypothetical_indexes::HypotheticalIndexes;
+pub use pool_load::PoolLoad;
 pub use rights::DatabaseRights;
 pub use sqlite::{SqliteReaderSettings, run_sqlite_reader, set_sqlite_readers};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub use tls::client_config as tls_client_config;
+pub use write_result::WriteResult;
 
 pub(crate) use error::{pool_exhausted, sqlite_busy};
 

@@ -14,7 +14,7 @@ use mysql_async::{Conn, prelude::Queryable};
 
 use crate::{
     Engine, ErrorCode, QueryCaps, SqlError,
-    driver::mysql::statement_error,
+    driver::mysql_error::statement_error,
     guard::{self, QualifiedName, ReadOnlyQuery, StatementKind, is_allowed, is_server_function},
 };
 

@@ -23,7 +23,7 @@ use tokio_postgres::{
 
 use crate::{
     Engine, ErrorCode, QueryCaps, SqlError,
-    driver::{parse_tree::CalledObjects, postgres::statement_error},
+    driver::{parse_tree::CalledObjects, postgres_error::statement_error},
     guard::{FunctionVerdict, PostgresFunction, ReadOnlyQuery, StatementKind, is_allowed},
     identifier::quote_identifier,
 };

@@ -6,7 +6,7 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 use crate::{
     Engine, ErrorCode, QueryCaps, SqlError,
     driver::{
-        HypotheticalIndexes, error::invalid_response, postgres::statement_error,
+        HypotheticalIndexes, error::invalid_response, postgres_error::statement_error,
         postgres_guard::StatementCheck,
     },
     guard::{ReadOnlyQuery, StatementKind},

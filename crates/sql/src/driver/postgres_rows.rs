@@ -22,7 +22,7 @@ use crate::{
         WriteResult,
         error::{self, invalid_response},
         lossless_json::{self, ObjectMembers},
-        postgres::statement_error,
+        postgres_error::statement_error,
         postgres_guard::{CheckedStatement, StatementCheck},
         row_collector::{FetchedRows, RowCollector, json_length},
     },
