@@ -250,6 +250,20 @@ fn changed_or_revoked_host_key_is_refused() {
 }
 
 #[test]
+fn missing_ssh_is_reported_with_its_package() {
+    let sshd = Sshd::start();
+    sshd.known_hosts();
+    let key = sshd.create_authorized_key("ed25519", "", &[]);
+    let home = crate::support::TempHome::new();
+    let text = profile_settings(&sshd, &key, unused_address());
+    let file = home.write_file("settings.toml", &text);
+    let arguments = ["profile", "doctor", "shop", "--config", file.to_str().unwrap()];
+    let done = home.run_with(&arguments, &[("PATH", &sshd.file_path("no_programs"))]);
+    assert_eq!(done.code, 3, "{done:?}");
+    assert!(done.stdout.contains("openssh-client"), "{done:?}");
+}
+
+#[test]
 fn hashed_known_hosts_are_supported() {
     let sshd = Sshd::start();
     let list = sshd.known_hosts();

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use vademecum_core::config::SecretError;
 
 /// Machine-readable error code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -93,4 +94,14 @@ impl SqlError {
     pub fn with_detail(self, detail: &impl ToString) -> Self {
         Self { detail: Some(detail.to_string()), ..self }
     }
+}
+
+/// Converts a secret error. The location of the secret goes to the log only.
+pub(super) fn secret_error(setting: &str, error: &SecretError) -> SqlError {
+    let message = format!("the secret `{setting}` cannot be read on the server");
+    let mut detail = error.to_string();
+    if let Some(cause) = std::error::Error::source(error) {
+        detail = format!("{detail}: {cause}");
+    }
+    SqlError::new(ErrorCode::XsqlSecretNotFound, message).with_detail(&detail)
 }

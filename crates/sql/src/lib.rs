@@ -6,7 +6,7 @@
 //! the catalog, [`plan`] explains queries, [`custom`] binds the statements of the settings.
 
 #![cfg_attr(
-    not(all(feature = "mysql", feature = "postgres", feature = "ssh")),
+    not(all(feature = "mysql", feature = "postgres")),
     allow(dead_code, reason = "what only a driver that is left out uses")
 )]
 

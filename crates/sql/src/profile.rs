@@ -10,13 +10,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    ConnectionTarget, Engine, ErrorCode, QueryCaps, ServerTarget, SqlError, tunnel::Tunnel,
+    ConnectionTarget, Engine, ErrorCode, QueryCaps, ServerTarget, SqlError, error::secret_error,
+    tunnel::Tunnel,
 };
 use vademecum_core::{
     auth::{Principal, UserId, UserIdError},
     config::{
         self, DatabaseLocation, DatabaseLocationError, DatabaseServer, PassphraseSource,
-        ProfileName, SecretError,
+        ProfileName,
     },
 };
 
@@ -402,16 +403,6 @@ impl Profile {
             }
         }
     }
-}
-
-/// Converts a secret error. The location of the secret goes to the log only.
-pub(super) fn secret_error(setting: &str, error: &SecretError) -> SqlError {
-    let message = format!("the secret `{setting}` cannot be read on the server");
-    let mut detail = error.to_string();
-    if let Some(cause) = std::error::Error::source(error) {
-        detail = format!("{detail}: {cause}");
-    }
-    SqlError::new(ErrorCode::XsqlSecretNotFound, message).with_detail(&detail)
 }
 
 #[cfg(test)]

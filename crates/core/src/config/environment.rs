@@ -38,6 +38,11 @@ pub fn ssh_agent_socket() -> Option<PathBuf> {
     path_variable("SSH_AUTH_SOCK")
 }
 
+/// Returns the folders in which programs are searched, if `PATH` is set.
+pub fn program_folders() -> Option<OsString> {
+    env::var_os("PATH")
+}
+
 /// Returns the time zone of the process, if `TZ` is set; the system has a default.
 pub fn time_zone() -> Option<String> {
     text_variable("TZ")

@@ -57,7 +57,7 @@ pub use encrypted_file::{EncryptedFileError, encrypt_secret};
 pub use engine::Engine;
 pub use environment::{
     child_program, claude_code_folder, codex_home, current_program, first_argument, platform,
-    secret_variable, ssh_agent_socket, time_zone,
+    program_folders, secret_variable, ssh_agent_socket, time_zone,
 };
 pub use error::{ConfigError, InvalidSetting};
 pub use folders::{FollowedFolder, check_inner_folder};

@@ -110,6 +110,7 @@ pub struct Profile {
 
 /// SSH server to tunnel the connection through; `host` and `port` above are as seen from it. Its
 /// host key must be in `known_hosts_file`: an unknown or changed key is rejected.
+/// Tunnels are run by the program ssh of OpenSSH 8.5 or newer, without its configuration files.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ssh {

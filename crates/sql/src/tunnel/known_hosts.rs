@@ -1,14 +1,13 @@
 //! Known SSH hosts and their keys, in the format of OpenSSH.
 
 use std::{
-    fs,
-    io::ErrorKind,
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use russh::keys::{
-    Algorithm, HashAlg, PublicKey, known_hosts::known_host_keys_path, parse_public_key_base64,
-};
+use super::host_key::HostKey;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use ring::hmac;
 
 /// SSH host and the `known_hosts` file to check it against.
 #[derive(Clone, Debug)]
@@ -60,65 +59,81 @@ impl KnownHost {
         &self.file
     }
 
-    /// Returns the algorithms of the known keys. The client requests these first, because a key of
-    /// another type would look like a changed host.
-    pub(super) fn known_algorithms(&self) -> Result<Vec<Algorithm>, russh::keys::Error> {
-        Ok(self.known_keys()?.into_iter().map(|(_, key)| key.algorithm()).collect())
+    /// Returns the trusted keys of the host as lines of a `known_hosts` file, in which the host is
+    /// named `alias`.
+    pub(super) fn trusted_lines(&self, alias: &str) -> io::Result<Vec<String>> {
+        let text = self.read_file()?;
+        let trusted = self.known_keys(&text)?.into_iter().map(|(_, key)| key);
+        let trusted = trusted.filter(|key| find_revocation(&text, key).is_none());
+        Ok(trusted.map(|key| format!("{alias} {key}")).collect())
     }
 
     /// Checks a host key against the file.
-    pub(super) fn check_key(&self, key: &PublicKey) -> Result<HostKeyVerdict, russh::keys::Error> {
-        if let Some(line) = self.find_revocation(key)? {
+    pub(super) fn check_key(&self, key: &HostKey) -> io::Result<HostKeyVerdict> {
+        let text = self.read_file()?;
+        if let Some(line) = find_revocation(&text, key) {
             return Ok(HostKeyVerdict::Revoked { line });
         }
-        let keys = self.known_keys()?;
-        if keys.iter().any(|(_, known)| known.key_data() == key.key_data()) {
+        let keys = self.known_keys(&text)?;
+        if keys.iter().any(|(_, known)| known == key) {
             return Ok(HostKeyVerdict::Known);
         }
         // Prefer the known key of the same type.
-        let same_kind = keys.iter().find(|(_, known)| known.algorithm() == key.algorithm());
-        if let Some((line, known)) = same_kind.or(keys.first()) {
-            return Ok(HostKeyVerdict::Changed { line: *line, known: key_fingerprint(known) });
+        let same_type = keys.iter().find(|(_, known)| known.algorithm() == key.algorithm());
+        if let Some((line, known)) = same_type.or(keys.first()) {
+            return Ok(HostKeyVerdict::Changed { line: *line, known: known.fingerprint() });
         }
-        let key = PublicKey::from(key.key_data().clone()).to_openssh()?;
         Ok(HostKeyVerdict::Unknown { line: format!("{} {key}", self.entry_name()) })
     }
 
-    /// Returns the known keys of the host with their line numbers.
-    fn known_keys(&self) -> Result<Vec<(usize, PublicKey)>, russh::keys::Error> {
-        let keys = known_host_keys_path(&self.host, self.port, &self.file)?;
-        let text = if keys.is_empty() { String::new() } else { self.read_file()? };
-        // `russh` does not count comment lines.
-        let lines: Vec<usize> =
-            (1..).zip(text.lines()).filter(|it| !it.1.starts_with('#')).map(|it| it.0).collect();
-        let line = |counted: usize| lines.get(counted - 1).copied().unwrap_or(counted);
-        Ok(keys.into_iter().map(|(counted, key)| (line(counted), key)).collect())
+    /// Returns the known keys of the host with their line numbers. Fails if one is no key.
+    fn known_keys(&self, text: &str) -> io::Result<Vec<(usize, HostKey)>> {
+        let name = self.entry_name();
+        let key = |(number, line): (usize, &str)| {
+            let mut words = line.split_whitespace();
+            // Lines with a marker, such as `@revoked`, and comments name no host.
+            let is_named = words.next().is_some_and(|hosts| names_host(hosts, &name));
+            let key = is_named.then(|| HostKey::parse_base64(words.nth(1).unwrap_or_default()))?;
+            let invalid = || io::Error::other(format!("line {number} is invalid"));
+            Some(key.ok_or_else(invalid).map(|key| (number, key)))
+        };
+        (1..).zip(text.lines()).filter_map(key).collect()
     }
 
     /// Returns the text of the file; empty if the file does not exist.
-    fn read_file(&self) -> Result<String, russh::keys::Error> {
+    fn read_file(&self) -> io::Result<String> {
         match fs::read(&self.file) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
             text => Ok(String::from_utf8_lossy(&text?).into_owned()),
         }
     }
-
-    /// Returns the line number that revokes a key. Host patterns are ignored: a stolen key is not
-    /// trusted for any host.
-    fn find_revocation(&self, key: &PublicKey) -> Result<Option<usize>, russh::keys::Error> {
-        let revokes = |line: &str| {
-            let mut words = line.split_whitespace();
-            let is_marked = words.next() == Some("@revoked");
-            let named = words.nth(2).and_then(|it| parse_public_key_base64(it).ok());
-            is_marked && named.is_some_and(|named| named.key_data() == key.key_data())
-        };
-        Ok(self.read_file()?.lines().position(revokes).map(|index| index + 1))
-    }
 }
 
-/// Returns the SHA-256 fingerprint of a key, in the format of `ssh-keygen -l`.
-pub(super) fn key_fingerprint(key: &PublicKey) -> String {
-    key.fingerprint(HashAlg::Sha256).to_string()
+/// Returns the line number that revokes a key. Host patterns are ignored: a stolen key is not
+/// trusted for any host.
+fn find_revocation(text: &str, key: &HostKey) -> Option<usize> {
+    let revokes = |line: &str| {
+        let mut words = line.split_whitespace();
+        let is_marked = words.next() == Some("@revoked");
+        is_marked && words.nth(2).and_then(HostKey::parse_base64).as_ref() == Some(key)
+    };
+    text.lines().position(revokes).map(|index| index + 1)
+}
+
+/// Returns true if a list of hosts contains the name, in clear or hashed.
+fn names_host(hosts: &str, name: &str) -> bool {
+    hosts.split(',').any(|host| match host.strip_prefix("|1|") {
+        Some(hashed) => is_hash_of(hashed, name).unwrap_or_default(),
+        None => host == name,
+    })
+}
+
+/// Returns true if `hashed`, a salt and a hash, belongs to the name; `None` if it is invalid.
+fn is_hash_of(hashed: &str, name: &str) -> Option<bool> {
+    let (salt, hash) = hashed.split_once('|')?;
+    let (salt, hash) = (STANDARD.decode(salt).ok()?, STANDARD.decode(hash).ok()?);
+    let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &salt);
+    Some(hmac::verify(&key, name.as_bytes(), &hash).is_ok())
 }
 
 #[cfg(test)]
@@ -130,8 +145,8 @@ mod tests {
     const OTHER: &str =
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILIG2T/B0l0gaqj3puu510tu9N1OkQ4znY3LYuEm5zCF";
 
-    fn parse_key(text: &str) -> PublicKey {
-        PublicKey::from_openssh(text).unwrap()
+    fn parse_key(text: &str) -> HostKey {
+        text.parse().unwrap()
     }
 
     fn check_key_in(list: &str, host: &str, port: u16, text: &str) -> HostKeyVerdict {
@@ -162,9 +177,9 @@ mod tests {
         let verdict = check_key_in(&list, "db", 2_222, ED25519);
         assert_eq!(
             verdict,
-            HostKeyVerdict::Changed { line: 2, known: key_fingerprint(&parse_key(OTHER)) }
+            HostKeyVerdict::Changed { line: 2, known: parse_key(OTHER).fingerprint() }
         );
-        assert!(key_fingerprint(&parse_key(OTHER)).starts_with("SHA256:"));
+        assert!(parse_key(OTHER).fingerprint().starts_with("SHA256:"));
     }
 
     #[test]
@@ -189,5 +204,26 @@ mod tests {
         assert_eq!(check_key_in(&list, "db", 22, ED25519), HostKeyVerdict::Revoked { line: 2 });
         let other = format!("db {ED25519}\n@revoked * {OTHER}\n");
         assert_eq!(check_key_in(&other, "db", 22, ED25519), HostKeyVerdict::Known);
+    }
+
+    #[test]
+    fn trusted_lines_leave_out_revoked_and_foreign_keys() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("known_hosts");
+        let list = format!("db,* {ED25519} comment\nother {OTHER}\n@cert-authority db {OTHER}\n");
+        fs::write(&file, &list).unwrap();
+        let known = KnownHost::new("db", 22, &file);
+        assert_eq!(known.trusted_lines("tunnel").unwrap(), [format!("tunnel {ED25519}")]);
+        fs::write(&file, format!("{list}@revoked elsewhere {ED25519}\n")).unwrap();
+        assert_eq!(known.trusted_lines("tunnel").unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn invalid_key_of_host_is_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("known_hosts");
+        fs::write(&file, "other broken\ndb ssh-ed25519 AAAA\n").unwrap();
+        let error = KnownHost::new("db", 22, &file).check_key(&parse_key(OTHER)).unwrap_err();
+        assert_eq!(error.to_string(), "line 2 is invalid");
     }
 }

@@ -5,6 +5,7 @@
 //! opened on first use, kept alive, reopened after a failure and closed after an idle period.
 
 use std::{
+    io,
     net::{Ipv4Addr, SocketAddr},
     sync::{
         Arc, Mutex as SyncMutex, PoisonError, Weak,
@@ -13,15 +14,17 @@ use std::{
     time::Duration,
 };
 
-use russh::{Channel, Disconnect, client::Msg};
 use tokio::{
-    io::copy_bidirectional,
     net::{TcpListener, TcpStream},
     sync::{Mutex, OnceCell},
     task::JoinHandle,
 };
 
-use super::bastion::{Bastion, SshSession};
+use super::{
+    bastion::Bastion,
+    multiplexing::{ForwardError, ForwardedConnection},
+    session::SshSession,
+};
 use crate::{ErrorCode, SqlError};
 use vademecum_core::config::{self, PassphraseSource};
 
@@ -170,13 +173,12 @@ impl TunnelRoute {
     /// Forwards one connection until it ends.
     async fn forward_connection(self: Arc<Self>, mut near: TcpStream) {
         self.active_connections.fetch_add(1, Ordering::Relaxed);
-        match self.open_channel().await {
-            Ok(channel) => {
-                let mut far = channel.into_stream();
-                let led = near.set_nodelay(true).map(|()| copy_bidirectional(&mut near, &mut far));
-                if let Ok(led) = led {
+        match self.open_connection().await {
+            // The session is kept as long as the connection.
+            Ok((far, _session)) => {
+                if near.set_nodelay(true).is_ok() {
                     // The client sees for itself that the connection failed.
-                    drop(led.await);
+                    far.copy_with(&mut near).await.ok();
                 }
             }
             Err(error) => {
@@ -188,34 +190,31 @@ impl TunnelRoute {
         self.active_connections.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Opens a channel to the destination. If the session turns out to be dead, it is reopened
+    /// Opens a connection to the destination. If the session turns out to be dead, it is reopened
     /// once.
-    async fn open_channel(self: &Arc<Self>) -> Result<Channel<Msg>, SqlError> {
+    async fn open_connection(
+        self: &Arc<Self>,
+    ) -> Result<(ForwardedConnection, Arc<SshSession>), SqlError> {
         let session = self.session().await?;
-        match self.open_session_channel(&session).await {
-            Err(
-                russh::Error::SendError
-                | russh::Error::Disconnect
-                | russh::Error::HUP
-                | russh::Error::ConnectionTimeout,
-            ) => {}
-            opened => return opened.map_err(|error| self.unreachable_error(&error)),
+        match self.open_through(&session).await {
+            Err(ForwardError::SessionLost(_)) => self.discard_session(&session).await,
+            Err(error @ ForwardError::Refused(_)) => return Err(self.unreachable_error(&error)),
+            Ok(far) => return Ok((far, session)),
         }
-        self.discard_session(&session).await;
         let session = self.session().await?;
-        self.open_session_channel(&session).await.map_err(|error| self.unreachable_error(&error))
+        let far = self.open_through(&session).await;
+        Ok((far.map_err(|error| self.unreachable_error(&error))?, session))
     }
 
-    async fn open_session_channel(
+    async fn open_through(
         &self,
         session: &SshSession,
-    ) -> Result<Channel<Msg>, russh::Error> {
+    ) -> Result<ForwardedConnection, ForwardError> {
         let (host, port) = self.destination.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let here = Ipv4Addr::LOCALHOST.to_string();
-        let opened = session.channel_open_direct_tcpip(host, port.into(), here, 0);
+        let opened = session.open_connection(&host, port);
         // A server that disappeared does not answer for minutes.
         let opened = tokio::time::timeout(self.connect_timeout, opened).await;
-        opened.map_err(|_| russh::Error::ConnectionTimeout)?
+        opened.unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into()))
     }
 
     /// Drops a session if it is still the current one. Connections that use it continue.
@@ -226,7 +225,7 @@ impl TunnelRoute {
         }
     }
 
-    fn unreachable_error(&self, error: &russh::Error) -> SqlError {
+    fn unreachable_error(&self, error: &ForwardError) -> SqlError {
         let message =
             format!("the SSH server of the profile `{}` cannot reach the database", self.profile);
         SqlError::new(ErrorCode::XsqlDbConnectFailed, message).with_detail(error)
@@ -246,8 +245,7 @@ async fn close_when_idle(way: Weak<TunnelRoute>, session: Weak<SshSession>, idle
         if way.active_connections.load(Ordering::Relaxed) == 0 && seen == Some(uses) {
             way.discard_session(&session).await;
             tracing::debug!(profile = %way.profile, "idle tunnel closed");
-            let bye = session.disconnect(Disconnect::ByApplication, "", "en").await;
-            return drop(bye);
+            return;
         }
         seen = Some(uses);
     }
@@ -255,90 +253,54 @@ async fn close_when_idle(way: Weak<TunnelRoute>, session: Weak<SshSession>, idle
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::Path};
-
-    use russh::{
-        keys::{Algorithm, PrivateKey, key::safe_rng, ssh_key::LineEnding},
-        server::{self, Auth, ChannelOpenHandle, VerifiedPublicKey},
-    };
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
         sync::mpsc,
     };
+    use vademecum_testing::Sshd;
 
     use super::*;
     use vademecum_core::config::Settings;
 
-    /// SSH server that accepts every login and destination, and echoes its input.
-    struct EchoServer;
-
-    impl server::Handler for EchoServer {
-        type Error = russh::Error;
-
-        async fn auth_publickey(
-            &mut self,
-            _: &str,
-            _: VerifiedPublicKey<'_>,
-        ) -> Result<Auth, russh::Error> {
-            Ok(Auth::Accept)
-        }
-
-        async fn channel_open_direct_tcpip(
-            &mut self,
-            channel: Channel<server::Msg>,
-            _: &str,
-            _: u32,
-            _: &str,
-            _: u32,
-            reply: ChannelOpenHandle,
-            _: &mut server::Session,
-        ) -> Result<(), russh::Error> {
-            reply.accept().await;
-            drop(tokio::spawn(async move {
-                let (mut from, mut to) = tokio::io::split(channel.into_stream());
-                drop(tokio::io::copy(&mut from, &mut to).await);
-            }));
-            Ok(())
-        }
-    }
-
-    /// Starts an SSH server, known in `folder`. The receiver gets a message for each session that
-    /// ends.
-    async fn start_echo_server(folder: &Path) -> (config::Ssh, mpsc::UnboundedReceiver<()>) {
-        let key = PrivateKey::random(&mut safe_rng(), Algorithm::Ed25519).unwrap();
+    /// Starts a server that echoes its input, and returns its port.
+    async fn start_echo_server() -> u16 {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let public = key.public_key().to_openssh().unwrap();
-        let (known, identity) = (folder.join("known_hosts"), folder.join("identity"));
-        fs::write(&known, format!("[127.0.0.1]:{port} {public}\n")).unwrap();
-        fs::write(&identity, key.to_openssh(LineEnding::LF).unwrap().as_bytes()).unwrap();
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
+        drop(tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                drop(tokio::spawn(async move {
+                    let (mut from, mut to) = stream.split();
+                    drop(tokio::io::copy(&mut from, &mut to).await);
+                }));
+            }
+        }));
+        port
+    }
 
-            fs::set_permissions(&identity, fs::Permissions::from_mode(0o600)).unwrap();
-        }
-        let settings = Settings::parse(&format!(
-            "[profiles.shop]\ndsn = \"postgres://a@b/c\"\n[profiles.shop.ssh]\n\
-             host = \"127.0.0.1\"\nport = {port}\nuser = \"ada\"\nidentity_file = '{}'\n\
-             known_hosts_file = '{}'\n",
-            identity.display(),
-            known.display()
-        ));
-        let ssh = settings.unwrap().profiles.into_values().next().unwrap().ssh.unwrap();
-        let config = Arc::new(server::Config { keys: vec![key], ..server::Config::default() });
+    /// Returns the settings for a server that is reached through a port of this process. The
+    /// receiver gets a message for each session that ends.
+    async fn observed_server(sshd: &Sshd) -> (config::Ssh, mpsc::UnboundedReceiver<()>) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let (port, server) = (listener.local_addr().unwrap().port(), sshd.port());
+        let (known, key) = (sshd.known_hosts(), sshd.create_authorized_key("ed25519", "", &[]));
+        let text = std::fs::read_to_string(&known).unwrap();
+        std::fs::write(known, text.replace(&server.to_string(), &port.to_string())).unwrap();
+        let settings = sshd.profile_settings("shop", &key);
+        let settings = settings.replace(&format!("port = {server}"), &format!("port = {port}"));
         let (tell, ended) = mpsc::unbounded_channel();
         drop(tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let session = server::run_stream(Arc::clone(&config), stream, EchoServer).await;
+            while let Ok((mut near, _)) = listener.accept().await {
+                let mut far = TcpStream::connect((Ipv4Addr::LOCALHOST, server)).await.unwrap();
                 let tell = tell.clone();
                 drop(tokio::spawn(async move {
-                    drop(session.unwrap().await);
+                    drop(tokio::io::copy_bidirectional(&mut near, &mut far).await);
                     tell.send(())
                 }));
             }
         }));
-        (ssh, ended)
+        let profile = format!("[profiles.shop]\ndsn = \"postgres://a@b/c\"\n{settings}");
+        let profiles = Settings::parse(&profile).unwrap().profiles;
+        (profiles.into_values().next().unwrap().ssh.unwrap(), ended)
     }
 
     async fn round_trip(near: SocketAddr) -> String {
@@ -351,12 +313,12 @@ mod tests {
 
     #[actix::test]
     async fn idle_tunnel_closes_and_reopens_on_use() {
-        let folder = tempfile::tempdir().unwrap();
-        let (ssh, mut ended) = start_echo_server(folder.path()).await;
+        let (sshd, port) = (Sshd::start(), start_echo_server().await);
+        let (ssh, mut ended) = observed_server(&sshd).await;
         let (soon, timeout) = (Duration::from_millis(50), Duration::from_secs(30));
         let tunnel =
             Tunnel::with_idle_timeout("shop", &ssh, timeout, &PassphraseSource::Unset, soon);
-        let near = tunnel.open_tunnel("db", 5_432).await.unwrap();
+        let near = tunnel.open_tunnel("127.0.0.1", port).await.unwrap();
         for _ in 0..2 {
             assert_eq!(round_trip(near).await, "bread");
             assert_eq!(tokio::time::timeout(timeout, ended.recv()).await.unwrap(), Some(()));
@@ -368,5 +330,24 @@ mod tests {
             let closed = tokio::time::timeout(soon * 3, ended.recv()).await;
             assert!(closed.is_err(), "an active tunnel stays open");
         }
+    }
+
+    #[actix::test]
+    async fn data_arrives_after_client_stopped_sending() {
+        let (sshd, port) = (Sshd::start(), start_echo_server().await);
+        let (ssh, _ended) = observed_server(&sshd).await;
+        let tunnel = Tunnel::new("shop", &ssh, Duration::from_secs(30), &PassphraseSource::Unset);
+        let near = tunnel.open_tunnel("127.0.0.1", port).await.unwrap();
+        let sent: Vec<u8> = (0..=u8::MAX).cycle().take(1_000_000).collect();
+        let mut stream = TcpStream::connect(near).await.unwrap();
+        let (mut reader, mut writer) = stream.split();
+        let send = async {
+            writer.write_all(&sent).await.unwrap();
+            writer.shutdown().await.unwrap();
+        };
+        let mut received = Vec::new();
+        let ((), read) = tokio::join!(send, reader.read_to_end(&mut received));
+        read.unwrap();
+        assert!(received == sent, "{} bytes", received.len());
     }
 }

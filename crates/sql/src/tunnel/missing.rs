@@ -1,4 +1,4 @@
-//! SSH tunnel of a build without SSH: opening it reports that.
+//! SSH tunnel on a system other than Unix: opening it reports that.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -23,7 +23,7 @@ impl Tunnel {
 
     /// Always fails.
     pub(crate) async fn ensure_session(&self) -> Result<(), SqlError> {
-        let message = "this program was built without SSH; build it with the feature `ssh`";
+        let message = "SSH tunnels are supported on Unix only";
         Err(SqlError::new(ErrorCode::XsqlDbDriverUnsupported, message))
     }
 }

@@ -1,13 +1,25 @@
-//! SSH tunnels to databases.
+//! SSH tunnels to databases, by the system's OpenSSH.
+//!
+//! [`Tunnel`] is the local end. A `Bastion` logs in by a `Login`, which runs `ssh` with the settings
+//! of a profile; the `SshSession` that results opens connections (`multiplexing`). See
+//! `docs/adr/0041-ssh-by-openssh.md`.
 
-#[cfg(feature = "ssh")]
+#[cfg(unix)]
 mod bastion;
-#[cfg(feature = "ssh")]
+#[cfg(unix)]
+mod host_key;
+#[cfg(unix)]
 mod known_hosts;
-#[cfg(feature = "ssh")]
+#[cfg(unix)]
 mod local_forward;
-#[cfg(not(feature = "ssh"))]
+#[cfg(not(unix))]
 #[path = "missing.rs"]
 mod local_forward;
+#[cfg(unix)]
+mod login;
+#[cfg(unix)]
+mod multiplexing;
+#[cfg(unix)]
+mod session;
 
 pub(crate) use local_forward::Tunnel;
