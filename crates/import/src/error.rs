@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use vademecum_kit::model::SourceName;
 
-use super::{ArchiveError, EncodingError, json};
+use crate::{ArchiveError, EncodingError, text::json};
 
 /// Reason why nothing could be read from a file.
 #[derive(Debug, thiserror::Error)]

@@ -13,9 +13,9 @@ use vademecum_kit::{
     model::{CharacterDraft, Draft, DraftBody, SourceName},
 };
 
-use super::{
-    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile, digest::digest,
-    file::has_extension,
+use crate::{
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
+    files::{digest::digest, source_file::has_extension},
 };
 
 /// Version of the importer; increment when the same file produces a different item.
@@ -474,7 +474,8 @@ mod tests {
     fn exported_character_is_card_with_separate_picture() {
         let folder = tempfile::tempdir().unwrap();
         let path = write_files(folder.path(), awkward_drafts().remove(4));
-        let card = super::super::card::parse_card(&fs::read_to_string(&path).unwrap()).unwrap();
+        let card =
+            crate::characters::card::parse_card(&fs::read_to_string(&path).unwrap()).unwrap();
         assert_eq!(card.name, "Ada");
         assert!(card.extensions.contains_key("character_book"));
         assert!(is_exported_file(&FileProbe::open(&folder.path().join("item.gif"), None).unwrap()));

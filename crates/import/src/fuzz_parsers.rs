@@ -4,14 +4,10 @@ use std::time::Duration;
 
 use vademecum_kit::model::SourceName;
 
-use super::{
-    FileProbe, Importer, SourceFile, archive::Archive, characters::CharacterImporter,
-    charx::CharxImporter, chat_exports::ChatExportImporter, detect_importer, encoding::decode_text,
-    exported::ExportImporter, fabric_patterns::PatternImporter, google_keep::KeepImporter,
-    html_notes::HtmlNoteImporter, logseq::LogseqImporter, media, notes::NoteImporter,
-    notion::NotionImporter, org::OrgImporter, png_card::PngCardImporter,
-    prompts_csv::CsvPromptImporter, prompts_json::JsonPromptImporter, role_chats::RoleChatImporter,
-    silly_tavern::SillyTavernImporter,
+use crate::{
+    FileProbe, Importer, SourceFile, characters, chats, decode_text, detect_importer, documents,
+    exported::ExportImporter, files::archive::Archive, mail, notes, prompts, reading_lists,
+    transcripts,
 };
 
 /// The code that receives the fuzz input.
@@ -26,53 +22,68 @@ use FuzzedParser::{Function, Importers};
 
 /// All parsers, by name.
 static FUZZED_PARSERS: &[(&str, FuzzedParser)] = &[
-    ("notes", Importers(&[(&NoteImporter, "/a.md"), (&NoteImporter, "/a.txt")])),
+    ("notes", Importers(&[(&notes::NoteImporter, "/a.md"), (&notes::NoteImporter, "/a.txt")])),
     (
         "notion",
         Importers(&[
-            (&NotionImporter, "/Rye 0123456789abcdef0123456789abcdef.md"),
-            (&NotionImporter, "/Rye 0123456789abcdef0123456789abcdef.html"),
+            (&notes::NotionImporter, "/Rye 0123456789abcdef0123456789abcdef.md"),
+            (&notes::NotionImporter, "/Rye 0123456789abcdef0123456789abcdef.html"),
         ]),
     ),
-    ("logseq", Importers(&[(&LogseqImporter, "/graph/pages/a___b%3A.md")])),
-    ("org", Importers(&[(&OrgImporter, "/a.org")])),
-    ("keep", Importers(&[(&KeepImporter, "/a.json")])),
-    ("html_notes", Importers(&[(&HtmlNoteImporter, "/a.html")])),
-    ("text", Importers(&[(&media::TextImporter, "/a.md"), (&media::TextImporter, "/a.txt")])),
-    ("rst", Importers(&[(&media::RstImporter, "/a.rst")])),
-    ("bookmarks", Importers(&[(&media::BookmarkImporter, "/a.html")])),
-    ("html", Importers(&[(&media::HtmlImporter, "/a.html")])),
+    ("logseq", Importers(&[(&notes::LogseqImporter, "/graph/pages/a___b%3A.md")])),
+    ("org", Importers(&[(&notes::OrgImporter, "/a.org")])),
+    ("keep", Importers(&[(&notes::KeepImporter, "/a.json")])),
+    ("html_notes", Importers(&[(&notes::HtmlNoteImporter, "/a.html")])),
+    (
+        "text",
+        Importers(&[(&documents::TextImporter, "/a.md"), (&documents::TextImporter, "/a.txt")]),
+    ),
+    ("rst", Importers(&[(&documents::RstImporter, "/a.rst")])),
+    ("bookmarks", Importers(&[(&reading_lists::BookmarkImporter, "/a.html")])),
+    ("html", Importers(&[(&documents::HtmlImporter, "/a.html")])),
     (
         "subtitles",
-        Importers(&[(&media::SubtitleImporter, "/a.srt"), (&media::SubtitleImporter, "/a.vtt")]),
+        Importers(&[
+            (&transcripts::SubtitleImporter, "/a.srt"),
+            (&transcripts::SubtitleImporter, "/a.vtt"),
+        ]),
     ),
-    ("podcast", Importers(&[(&media::PodcastImporter, "/a.json")])),
+    ("podcast", Importers(&[(&transcripts::PodcastImporter, "/a.json")])),
     #[cfg(feature = "pdf")]
-    ("pdf", Importers(&[(&media::PdfImporter, "/a.pdf")])),
-    ("epub", Importers(&[(&media::EpubImporter, "/a.epub")])),
+    ("pdf", Importers(&[(&documents::PdfImporter, "/a.pdf")])),
+    ("epub", Importers(&[(&documents::EpubImporter, "/a.epub")])),
     #[cfg(feature = "office")]
     (
         "office",
-        Importers(&[(&media::OfficeImporter, "/a.docx"), (&media::OfficeImporter, "/a.xls")]),
+        Importers(&[
+            (&documents::OfficeImporter, "/a.docx"),
+            (&documents::OfficeImporter, "/a.xls"),
+        ]),
     ),
-    ("table", Importers(&[(&media::TableImporter, "/a.csv")])),
-    ("notebook", Importers(&[(&media::NotebookImporter, "/a.ipynb")])),
-    ("email", Importers(&[(&media::EmailImporter, "/a.eml")])),
+    ("table", Importers(&[(&documents::TableImporter, "/a.csv")])),
+    ("notebook", Importers(&[(&documents::NotebookImporter, "/a.ipynb")])),
+    ("email", Importers(&[(&mail::EmailImporter, "/a.eml")])),
     #[cfg(feature = "office")]
-    ("outlook", Importers(&[(&media::OutlookImporter, "/a.msg")])),
-    ("feed", Importers(&[(&media::FeedImporter, "/a.xml")])),
-    ("chats", Importers(&[(&ChatExportImporter, "/conversations.json")])),
-    ("silly_tavern", Importers(&[(&SillyTavernImporter, "/a.jsonl")])),
-    ("role_chats", Importers(&[(&RoleChatImporter, "/a.jsonl"), (&RoleChatImporter, "/a.json")])),
-    ("card", Importers(&[(&CharacterImporter, "/a.json")])),
-    ("png", Importers(&[(&PngCardImporter, "/a.png")])),
-    ("charx", Importers(&[(&CharxImporter, "/a.charx")])),
-    ("prompts_csv", Importers(&[(&CsvPromptImporter, "/a.csv")])),
+    ("outlook", Importers(&[(&mail::OutlookImporter, "/a.msg")])),
+    ("feed", Importers(&[(&reading_lists::FeedImporter, "/a.xml")])),
+    ("chats", Importers(&[(&chats::ChatExportImporter, "/conversations.json")])),
+    ("silly_tavern", Importers(&[(&chats::SillyTavernImporter, "/a.jsonl")])),
+    (
+        "role_chats",
+        Importers(&[(&chats::RoleChatImporter, "/a.jsonl"), (&chats::RoleChatImporter, "/a.json")]),
+    ),
+    ("card", Importers(&[(&characters::CharacterImporter, "/a.json")])),
+    ("png", Importers(&[(&characters::PngCardImporter, "/a.png")])),
+    ("charx", Importers(&[(&characters::CharxImporter, "/a.charx")])),
+    ("prompts_csv", Importers(&[(&prompts::CsvPromptImporter, "/a.csv")])),
     (
         "prompts_json",
-        Importers(&[(&JsonPromptImporter, "/a.json"), (&JsonPromptImporter, "/a.jsonl")]),
+        Importers(&[
+            (&prompts::JsonPromptImporter, "/a.json"),
+            (&prompts::JsonPromptImporter, "/a.jsonl"),
+        ]),
     ),
-    ("patterns", Importers(&[(&PatternImporter, "/nowhere/a.md")])),
+    ("patterns", Importers(&[(&prompts::PatternImporter, "/nowhere/a.md")])),
     (
         "exported",
         Importers(&[

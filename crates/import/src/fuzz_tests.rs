@@ -7,7 +7,7 @@ use vademecum_kit::model::{Draft, DraftBody, SourceName};
 
 use vademecum_testing::Mutator;
 
-use super::{Importer, ParsedFile, SourceFile, importers_for};
+use crate::{Importer, ParsedFile, SourceFile, importers_for};
 
 /// Number of mutations of each fixture.
 const MUTATIONS_PER_FIXTURE: usize = 400;

@@ -8,7 +8,7 @@ use vademecum_kit::{
     model::{Draft, SourceName},
 };
 
-use super::{Confidence, FileProbe, ImportError, SourceFile};
+use crate::{Confidence, FileProbe, ImportError, SourceFile};
 
 /// Reads files of one format.
 pub trait Importer: Debug + Sync {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use vademecum_sandbox::read_line;
 
 use super::message::{ReaderReply, ReaderSettings, ReaderTask};
-use crate::{media::has_abandoned_thread, registry::read_file};
+use crate::{documents::has_abandoned_thread, registry::read_file};
 
 /// Stack size of the thread that parses, in bytes.
 const STACK_BYTES: usize = 16 * 1_024 * 1_024;

@@ -1,0 +1,26 @@
+//! Importers of documents: articles, web pages, papers, books, tables, files of office programs.
+//!
+//! Start with `document`, which all importers of media share, then read `text`.
+
+pub(crate) mod document;
+mod epub;
+pub(crate) mod html;
+pub(crate) mod html_markdown;
+mod isolated_thread;
+mod notebook;
+#[cfg(feature = "office")]
+mod office;
+#[cfg(feature = "pdf")]
+mod pdf;
+mod rst;
+mod table;
+mod text;
+
+#[cfg(feature = "office")]
+pub(crate) use self::office::{COMPOUND_SIGNATURE, OfficeImporter};
+#[cfg(feature = "pdf")]
+pub(crate) use self::pdf::PdfImporter;
+pub(crate) use self::{
+    epub::EpubImporter, html::HtmlImporter, isolated_thread::has_abandoned_thread,
+    notebook::NotebookImporter, rst::RstImporter, table::TableImporter, text::TextImporter,
+};

@@ -1,0 +1,14 @@
+//! Files to import: listing, opening, reading, unpacking.
+
+pub(crate) mod archive;
+pub(crate) mod digest;
+mod file_walk;
+pub(crate) mod open_file;
+pub(crate) mod source_file;
+
+pub use self::{
+    archive::ArchiveError,
+    digest::digest,
+    file_walk::{FileEntry, FileWalk, walk_files},
+    source_file::SourceFile,
+};

@@ -1,0 +1,18 @@
+//! Importers of notes, and the text of a note's file after a change in the library.
+//!
+//! Start with `text_notes`.
+
+mod google_keep;
+mod html_notes;
+mod logseq;
+mod note_edit;
+mod notion;
+mod obsidian;
+mod org;
+mod text_notes;
+
+pub use self::note_edit::edit_note_text;
+pub(crate) use self::{
+    google_keep::KeepImporter, html_notes::HtmlNoteImporter, logseq::LogseqImporter,
+    notion::NotionImporter, org::OrgImporter, text_notes::NoteImporter,
+};

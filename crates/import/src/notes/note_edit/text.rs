@@ -1,0 +1,206 @@
+//! The new text of the file of a note that was changed in the library.
+
+use std::path::Path;
+
+use vademecum_kit::model::NoteDraft;
+
+use super::{TagEdit, front_matter, logseq, org};
+use crate::{
+    notes::logseq::page_name,
+    text::{markdown::MarkdownDocument, title::clean_title},
+};
+
+/// How a file says the title and the tags of its note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NoteSyntax {
+    /// Front matter, and a first heading.
+    Markdown,
+    /// Properties at the beginning of a page.
+    Logseq,
+    /// Keywords, and a first headline.
+    Org,
+    /// Not at all: the title is the file name.
+    Plain,
+}
+
+impl NoteSyntax {
+    fn of(path: &Path) -> Self {
+        let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+        match extension.to_lowercase().as_str() {
+            "org" => Self::Org,
+            "md" | "markdown" if page_name(path).is_some() => Self::Logseq,
+            "md" | "markdown" => Self::Markdown,
+            _ => Self::Plain,
+        }
+    }
+}
+
+/// Returns the text that the file of a note should have. `base` is what the file says now, `note`
+/// the note of the library. A title or tags that the format cannot say are left out. The result
+/// equals `base.content` if there is nothing to write.
+pub fn edit_note_text(path: &Path, base: &NoteDraft, note: &NoteDraft) -> String {
+    let syntax = NoteSyntax::of(path);
+    let ends = note.content.matches('\n').count();
+    let has_cr = ends > 0 && note.content.matches("\r\n").count() == ends;
+    let mut text = note.content.clone();
+    if note.title != base.title && current_title(syntax, path, &text) != note.title {
+        text = match syntax {
+            NoteSyntax::Markdown => front_matter::set_title(&text, &note.title),
+            NoteSyntax::Logseq => logseq::set_property(&text, "title", &note.title),
+            NoteSyntax::Org => org::set_title(&text, &note.title),
+            NoteSyntax::Plain => text,
+        };
+    }
+    let is_in = |tags: &[String], tag: &String| {
+        tags.iter().any(|other| other.to_lowercase() == tag.to_lowercase())
+    };
+    let added: Vec<&String> = note.tags.iter().filter(|tag| !is_in(&base.tags, tag)).collect();
+    let removed: Vec<&String> = base.tags.iter().filter(|tag| !is_in(&note.tags, tag)).collect();
+    if !added.is_empty() || !removed.is_empty() {
+        let edit = TagEdit { added, removed };
+        text = match syntax {
+            NoteSyntax::Markdown => front_matter::edit_tags(&text, &edit),
+            NoteSyntax::Logseq => logseq::edit_tags(&text, &edit),
+            NoteSyntax::Org => org::edit_tags(&text, &edit),
+            NoteSyntax::Plain => text,
+        };
+    }
+    if has_cr && text != note.content {
+        text = text.replace("\r\n", "\n").replace('\n', "\r\n");
+    }
+    text
+}
+
+/// Returns the title that a text has without front matter and properties.
+fn current_title(syntax: NoteSyntax, path: &Path, text: &str) -> String {
+    let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let heading = match syntax {
+        NoteSyntax::Markdown => {
+            // A title in the front matter is replaced there.
+            if front_matter::has_title(text) {
+                return String::new();
+            }
+            let body = front_matter::body(text).unwrap_or(text);
+            let document = MarkdownDocument { body, ..MarkdownDocument::default() };
+            document.opening_heading().and_then(clean_title)
+        }
+        NoteSyntax::Logseq => page_name(path),
+        NoteSyntax::Org | NoteSyntax::Plain => None,
+    };
+    heading.unwrap_or_else(stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(title: &str, content: &str, tags: &[&str]) -> NoteDraft {
+        NoteDraft {
+            title: title.to_owned(),
+            content: content.to_owned(),
+            tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            ..NoteDraft::default()
+        }
+    }
+
+    /// Returns the text after the title and tags of a note were changed.
+    fn edit(path: &str, text: &str, before: (&str, &[&str]), after: (&str, &[&str])) -> String {
+        let base = note(before.0, text, before.1);
+        edit_note_text(Path::new(path), &base, &note(after.0, text, after.1))
+    }
+
+    #[test]
+    fn unchanged_note_keeps_its_text() {
+        for text in ["", "a", "---\ntags: [a]\n---\r\nText", "# T\n"] {
+            for path in ["/v/a.md", "/v/a.org", "/v/a.txt"] {
+                assert_eq!(edit(path, text, ("T", &["a"]), ("T", &["a"])), text);
+            }
+        }
+    }
+
+    #[test]
+    fn title_is_replaced_where_it_is() {
+        let title = |path: &str, text: &str| edit(path, text, ("Old", &[]), ("New: x", &[]));
+        assert_eq!(
+            title("/v/a.md", "---\ntitle: Old # c\na: 1\n---\n# Old\n"),
+            "---\ntitle: \"New: x\"\na: 1\n---\n# Old\n"
+        );
+        assert_eq!(
+            title("/v/a.md", "---\na: 1\n---\n\n# Old #\nT"),
+            "---\na: 1\n---\n\n# New: x\nT"
+        );
+        assert_eq!(title("/v/a.md", "Text"), "---\ntitle: \"New: x\"\n---\nText");
+        assert_eq!(title("/v/New: x.md", "Text"), "Text");
+        assert_eq!(title("/v/a.md", "a\r\n"), "---\r\ntitle: \"New: x\"\r\n---\r\na\r\n");
+        assert_eq!(
+            title("/v/a.md", "+++\ntitle = \"Old\"\n+++\n"),
+            "+++\ntitle = \"New: x\"\n+++\n"
+        );
+        assert_eq!(title("/v/a.org", "#+TITLE: Old\nText"), "#+TITLE: New: x\nText");
+        assert_eq!(
+            title("/v/a.org", "* TODO [#A] Old   :b:\nText"),
+            "* TODO [#A] New: x   :b:\nText"
+        );
+        assert_eq!(title("/v/a.org", "Text"), "#+title: New: x\nText");
+        assert_eq!(title("/v/a.txt", "Text"), "Text");
+    }
+
+    #[test]
+    fn tags_are_changed_in_the_style_of_the_file() {
+        let tags =
+            |path: &str, text: &str| edit(path, text, ("T", &["a", "b"]), ("T", &["a", "c d"]));
+        for (text, expected) in [
+            ("---\ntags: [a, 'b']\nx: 1\n---\nT", "---\ntags: [a, c d]\nx: 1\n---\nT"),
+            ("---\ntags:\n  - a\n  - b\nx: 1\n---\n", "---\ntags:\n  - a\n  - c d\nx: 1\n---\n"),
+            ("---\ntags:\n- \"a\"\n- b # c\n---\n", "---\ntags:\n- a\n- c d\n---\n"),
+            ("---\nTags: a, b\n---\n", "---\nTags: a, c d\n---\n"),
+            ("---\ntags: a b\n---\n", "---\ntags: a, c d\n---\n"),
+            ("---\nx: 1\n---\n", "---\nx: 1\ntags:\n  - c d\n---\n"),
+            ("---\ntags:\n---\n", "---\ntags: [c d]\n---\n"),
+            ("Text #a #b", "---\ntags:\n  - c d\n---\nText #a #b"),
+            ("+++\ntags = [\"a\", \"b\"]\n+++\n", "+++\ntags = [\"a\", \"c d\"]\n+++\n"),
+        ] {
+            assert_eq!(tags("/v/a.md", text), expected);
+        }
+        let org = |text: &str| edit("/v/a.org", text, ("T", &["a", "b"]), ("T", &["a", "c"]));
+        assert_eq!(org("#+filetags: :a:b:\nText"), "#+filetags: :a:c:\nText");
+        assert_eq!(org("Text"), "#+filetags: :c:\nText");
+    }
+
+    #[test]
+    fn odd_front_matter_is_left_alone() {
+        for text in [
+            "---\ntags: &x [a, b]\n---\n",
+            "---\ntags: [a,\n  b]\n---\n",
+            "---\ntags: {a: 1}\n---\n",
+            "---\ntags: |\n  a\n---\n",
+        ] {
+            assert_eq!(edit("/v/a.md", text, ("T", &["a"]), ("T", &["a", "c"])), text);
+        }
+    }
+
+    #[test]
+    fn special_texts_are_quoted() {
+        let text = "---\ntags: [a]\n---\n";
+        for (tag, expected) in [
+            ("1", "---\ntags: [a, \"1\"]\n---\n"),
+            ("true", "---\ntags: [a, \"true\"]\n---\n"),
+            ("#x", "---\ntags: [a, \"#x\"]\n---\n"),
+            ("x, y", "---\ntags: [a, \"x, y\"]\n---\n"),
+            ("x]\ny: 1", "---\ntags: [a, \"x]\\ny: 1\"]\n---\n"),
+        ] {
+            assert_eq!(edit("/v/a.md", text, ("T", &["a"]), ("T", &["a", tag])), expected);
+        }
+    }
+
+    #[test]
+    fn logseq_page_has_properties() {
+        let graph = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(graph.path().join("logseq")).unwrap();
+        let path = graph.path().join("pages/a.md");
+        let path = path.to_str().unwrap();
+        let change = |text: &str| edit(path, text, ("a", &["x"]), ("New", &["x", "y z"]));
+        assert_eq!(change("- Text"), "tags:: y z\ntitle:: New\n- Text");
+        assert_eq!(change("title:: a\ntags:: [[x]]\n\n- T"), "title:: New\ntags:: x, y z\n\n- T");
+    }
+}

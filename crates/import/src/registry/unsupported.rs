@@ -1,0 +1,400 @@
+//! Formats that no importer reads. They are recognised so that an import says what it has found.
+//!
+//! A format is identified by its name in this file, by the name of an importer for another source,
+//! or by the extension of its files, such as `.xyz`.
+
+use std::{collections::BTreeMap, path::Path};
+
+use serde::Serialize;
+
+use super::importers::all_importers;
+use crate::{FileProbe, Importer};
+
+/// Files of one format that were not read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnsupportedFiles {
+    /// Format: `Evernote`, `pictures`, `.xyz`.
+    pub format: String,
+    /// Number of files.
+    pub files: usize,
+    /// Count and format as shown to the user: `71 Evernote`, `12 pictures`, ``3 `.xyz` files``.
+    #[serde(skip)]
+    pub label: String,
+    /// Reason, with advice if there is any.
+    pub reason: String,
+}
+
+/// Files of other programs: name, extensions, advice.
+const PROGRAMS: [(&str, &[&str], &str); 35] = [
+    (
+        "Evernote",
+        &["enex"],
+        "export the notes as HTML there and run `vademecum import notes FOLDER`",
+    ),
+    ("Joplin", &["jex"], AS_MARKDOWN),
+    ("Bear", &["bear2bk", "bearbk", "bear"], AS_MARKDOWN),
+    ("Roam", &[], AS_MARKDOWN),
+    ("TextBundle", &["textpack"], UNPACK),
+    ("Apple Notes", &["notesarchive"], ""),
+    ("OneNote", &["one", "onepkg", "onetoc2"], "save the sections as .docx or .pdf there"),
+    ("Tomboy", &["note"], ""),
+    ("Standard Notes", &[], AS_MARKDOWN),
+    ("Simplenote", &[], AS_MARKDOWN),
+    ("Day One", &["dayone"], ""),
+    ("Obsidian canvas", &["canvas"], ""),
+    ("Excalidraw", &["excalidraw"], ""),
+    ("Slack", &[], ""),
+    ("Telegram", &[], ""),
+    ("Discord", &[], ""),
+    ("Instagram or Messenger", &[], ""),
+    ("WhatsApp", &[], UNPACK),
+    ("Google Takeout", &[], ""),
+    ("Outlook mailbox", &["pst", "ost", "olm"], "save the messages as .eml, .msg or .mbox there"),
+    ("Apple Mail", &["emlx"], "export the mailbox as .mbox there"),
+    ("calendar", &["ics", "ical"], ""),
+    ("contacts", &["vcf"], ""),
+    ("OPML", &["opml"], ""),
+    ("BibTeX or RIS", &["bib", "ris", "nbib", "enw"], ""),
+    ("Anki", &["apkg", "colpkg", "anki2"], ""),
+    (
+        "OpenDocument",
+        &["odt", "ods", "odp", "fodt", "fods", "fodp"],
+        "save them as .docx, .xlsx, .pptx or .pdf",
+    ),
+    ("RTF", &["rtf"], "save them as .docx or .pdf"),
+    (
+        "Pages, Numbers or Keynote",
+        &["pages", "numbers", "key"],
+        "export them as .docx, .xlsx, .pptx or .pdf",
+    ),
+    (
+        "Kindle or other books",
+        &["mobi", "azw", "azw3", "kfx", "prc", "fb2", "djvu", "lit"],
+        "convert them to .epub or .pdf",
+    ),
+    ("LaTeX", &["tex", "latex"], ""),
+    ("AsciiDoc", &["adoc", "asciidoc"], ""),
+    ("MediaWiki", &[], ""),
+    ("web archive", &["webarchive", "mht", "mhtml", "maff", "warc"], "save the pages as .html"),
+    ("link to a page", &["url", "webloc", "desktop"], ""),
+];
+
+/// Kinds of files: name of one and of several, extensions, advice.
+const KINDS: [(&str, &str, &[&str], &str); 12] = [
+    (
+        "picture",
+        "pictures",
+        &[
+            "jpg", "jpeg", "png", "gif", "webp", "bmp", "tif", "tiff", "heic", "heif", "avif",
+            "svg", "ico", "psd", "raw", "cr2", "nef", "dng", "eps", "ai", "xcf", "jxl",
+        ],
+        "",
+    ),
+    (
+        "audio file",
+        "audio files",
+        &[
+            "mp3", "m4a", "m4b", "aac", "wav", "flac", "ogg", "oga", "opus", "wma", "aiff", "aif",
+            "mid", "midi", "amr", "caf",
+        ],
+        "import their transcripts (.srt, .vtt, .json) instead",
+    ),
+    (
+        "video",
+        "videos",
+        &["mp4", "m4v", "mov", "avi", "mkv", "webm", "wmv", "flv", "mpg", "mpeg", "3gp", "ogv"],
+        "import their subtitles (.srt, .vtt) instead",
+    ),
+    (
+        "archive",
+        "archives",
+        &["zip", "tar", "gz", "tgz", "bz2", "xz", "7z", "rar", "zst", "lz4", "iso", "dmg", "cab"],
+        UNPACK,
+    ),
+    (
+        "database",
+        "databases",
+        &["sqlite", "sqlite3", "db", "db3", "mdb", "accdb", "dbf", "realm", "parquet", "duckdb"],
+        "",
+    ),
+    (
+        "file with program code",
+        "files with program code",
+        &[
+            "rs", "py", "js", "mjs", "cjs", "ts", "tsx", "jsx", "java", "c", "h", "cpp", "cc",
+            "hpp", "cs", "go", "rb", "php", "swift", "kt", "scala", "sh", "bash", "zsh", "fish",
+            "ps1", "bat", "cmd", "pl", "lua", "r", "sql", "css", "scss", "less", "vue", "svelte",
+            "m", "mm", "hs", "ex", "exs", "erl", "clj", "dart", "jl", "asm", "s", "vb", "pas",
+            "proto", "gradle", "cmake", "mk", "tf", "nix", "vim", "el",
+        ],
+        "",
+    ),
+    (
+        "file with settings or data",
+        "files with settings or data",
+        &[
+            "yaml",
+            "yml",
+            "toml",
+            "ini",
+            "cfg",
+            "conf",
+            "xml",
+            "xsd",
+            "xsl",
+            "plist",
+            "lock",
+            "log",
+            "env",
+            "properties",
+            "edn",
+            "base",
+            "bin",
+            "dat",
+            "jsonc",
+            "json5",
+            "gitignore",
+            "gitattributes",
+            "editorconfig",
+        ],
+        "",
+    ),
+    ("JSON file", "JSON files", &["json", "jsonl", "ndjson"], LISTED),
+    (
+        "program",
+        "programs",
+        &[
+            "exe", "dll", "so", "dylib", "class", "jar", "wasm", "msi", "apk", "deb", "rpm", "o",
+            "a", "pyc", "app",
+        ],
+        "",
+    ),
+    ("font", "fonts", &["ttf", "otf", "woff", "woff2", "eot"], ""),
+    ("empty file", "empty files", &[], ""),
+    ("file without an extension", "files without an extension", &[], ""),
+];
+
+const AS_MARKDOWN: &str = "export the notes as Markdown there and import that folder";
+const UNPACK: &str = "unpack them and import the folder";
+const LISTED: &str = "`vademecum sources --only passed` shows the reason for each";
+
+/// Programs by text at the beginning of their files. All parts must occur.
+const MARKS: [(&str, &[&str]); 17] = [
+    ("Evernote", &["<en-export"]),
+    ("Tomboy", &["beatniksoftware.com/tomboy"]),
+    ("MediaWiki", &["<mediawiki"]),
+    ("OPML", &["<opml"]),
+    ("Kindle or other books", &["<FictionBook"]),
+    ("Roam", &["\"string\"", "\"children\"", "create-time\""]),
+    ("Roam", &["\"string\"", "\"children\"", "\":create/user\""]),
+    ("Telegram", &["\"messages\"", "\"date_unixtime\""]),
+    ("Telegram", &["\"personal_chat\"", "\"messages\""]),
+    ("Discord", &["\"guild\"", "\"channel\"", "\"exportedAt\""]),
+    ("Instagram or Messenger", &["\"participants\"", "\"timestamp_ms\""]),
+    ("Slack", &["\"client_msg_id\""]),
+    ("Slack", &["\"ts\"", "\"type\": \"message\""]),
+    ("Day One", &["\"entries\"", "\"creationDate\""]),
+    ("Standard Notes", &["\"items\"", "\"content_type\""]),
+    ("Simplenote", &["\"activeNotes\""]),
+    ("Google Takeout", &["\"titleUrl\"", "\"products\""]),
+];
+
+/// Programs by the names of files in their archives. All names must occur as the end of one.
+const PACKED_MARKS: [(&str, &[&str]); 7] = [
+    ("Slack", &["channels.json", "users.json"]),
+    ("TextBundle", &[".textbundle/info.json"]),
+    ("WhatsApp", &["_chat.txt"]),
+    ("Day One", &["Journal.json"]),
+    ("Anki", &["collection.anki2"]),
+    ("Simplenote", &["source/notes.json"]),
+    ("Standard Notes", &["Standard Notes Backup and Import File.txt"]),
+];
+
+/// Kinds of files by their first bytes.
+const SIGNATURES: [(&str, &[u8]); 14] = [
+    ("pictures", b"\x89PNG\r\n"),
+    ("pictures", b"\xff\xd8\xff"),
+    ("pictures", b"GIF8"),
+    ("databases", b"SQLite format 3\0"),
+    ("archives", b"PK\x03\x04"),
+    ("archives", b"\x1f\x8b"),
+    ("archives", b"7z\xbc\xaf\x27\x1c"),
+    ("archives", b"Rar!"),
+    ("archives", b"BZh"),
+    ("archives", b"\xfd7zXZ"),
+    ("programs", b"\x7fELF"),
+    ("programs", b"MZ"),
+    ("audio files", b"ID3"),
+    ("audio files", b"fLaC"),
+];
+
+/// Returns the format of a file that no importer reads.
+pub(super) fn unsupported_format(probe: &FileProbe) -> String {
+    if probe.stamp().size == 0 {
+        return "empty files".to_owned();
+    }
+    let named = |extensions: &&[&str]| probe.has_extension(extensions);
+    let program = PROGRAMS.iter().find(|(_, extensions, _)| named(extensions));
+    let kind = || KINDS.iter().find(|(_, _, extensions, _)| named(extensions));
+    let by_bytes = || SIGNATURES.iter().find(|(_, start)| probe.head().starts_with(start));
+    let known = program
+        .map(|(name, ..)| *name)
+        .or_else(|| program_by_content(probe))
+        .or_else(|| kind().map(|(_, several, ..)| *several))
+        .or_else(|| by_bytes().map(|(several, _)| *several));
+    known.map_or_else(|| extension_label(probe.path()), str::to_owned)
+}
+
+fn program_by_content(probe: &FileProbe) -> Option<&'static str> {
+    let opening = probe.head_text();
+    let by_text = MARKS.iter().find(|(_, parts)| parts.iter().all(|part| opening.contains(part)));
+    let packed = |part: &&str| probe.entries().iter().any(|name| name.ends_with(part));
+    let by_names = || PACKED_MARKS.iter().find(|(_, parts)| parts.iter().all(packed));
+    let is_takeout = || probe.entries().iter().any(|name| name.starts_with("Takeout/"));
+    let file_name = probe.path().file_name().and_then(|name| name.to_str());
+    by_text
+        .or_else(by_names)
+        .map(|(name, _)| *name)
+        .or_else(|| is_takeout().then_some("Google Takeout"))
+        .or_else(|| file_name.filter(|name| name.starts_with("NoteStore.")).map(|_| "Apple Notes"))
+}
+
+/// Returns the extension of a file, such as `.xyz`.
+fn extension_label(path: &Path) -> String {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+    let is_name = |extension: &String| {
+        extension.chars().count() <= 16 && extension.chars().all(char::is_alphanumeric)
+    };
+    match extension.filter(is_name) {
+        Some(extension) => format!(".{extension}"),
+        None => "files without an extension".to_owned(),
+    }
+}
+
+/// Returns the description of `files` files of a format.
+pub fn describe_unsupported(format: &str, files: usize) -> UnsupportedFiles {
+    let (label, reason, advice) = if let Some((_, _, advice)) = program(format) {
+        (format!("{files} {format}"), "not supported yet", (*advice).to_owned())
+    } else if let Some((one, several, _, advice)) = kind(format) {
+        let name = if files == 1 { one } else { several };
+        (format!("{files} {name}"), "not read", (*advice).to_owned())
+    } else if let Some(importer) = importer(format) {
+        let advice = format!(
+            "without a type, `vademecum import PATH` imports them as {}",
+            importer.source()
+        );
+        let ending = if files == 1 { "" } else { "s" };
+        (format!("{files} file{ending}: {format}"), "not of the type that you named", advice)
+    } else {
+        let ending = if files == 1 { "" } else { "s" };
+        (format!("{files} `{format}` file{ending}"), "unknown format", String::new())
+    };
+    let semicolon = if advice.is_empty() { "" } else { "; " };
+    let reason = format!("{reason}{semicolon}{advice}");
+    UnsupportedFiles { format: format.to_owned(), files, label, reason }
+}
+
+/// Returns the description of one file that cannot be read, for an error message.
+pub(super) fn describe_one(format: &str) -> String {
+    let UnsupportedFiles { label, reason, .. } = describe_unsupported(format, 1);
+    format!("{}: {reason}", label.trim_start_matches("1 ").trim_start_matches("file: "))
+}
+
+/// Returns the numbers of files by format: ``12 pictures, 3 `.xyz` files``.
+pub(crate) fn describe_counts(counts: &BTreeMap<String, usize>) -> String {
+    let mut groups: Vec<_> =
+        counts.iter().map(|(format, files)| describe_unsupported(format, *files)).collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.files));
+    groups.into_iter().map(|group| group.label).collect::<Vec<_>>().join(", ")
+}
+
+fn program(format: &str) -> Option<&'static (&'static str, &'static [&'static str], &'static str)> {
+    PROGRAMS.iter().find(|(name, ..)| *name == format)
+}
+
+type Kind = (&'static str, &'static str, &'static [&'static str], &'static str);
+
+fn kind(format: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|(_, several, ..)| *several == format)
+}
+
+fn importer(format: &str) -> Option<&'static dyn Importer> {
+    all_importers().find(|importer| importer.format_name() == format)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::detection::file_probe::tests::{probe_file, zip_archive};
+
+    #[test]
+    fn format_is_told_by_name_or_content() {
+        let zip = |names: &[&str]| {
+            zip_archive(&names.iter().map(|name| (*name, &b"x"[..])).collect::<Vec<_>>())
+        };
+        for (name, content, format) in [
+            ("a.enex", b"x".to_vec(), "Evernote"),
+            ("a.xml", b"<?xml version='1.0'?><en-export>".to_vec(), "Evernote"),
+            (
+                "a.json",
+                br#"[{"title": "a", "create-time": 1, "children": [{"string": "b"}]}]"#.to_vec(),
+                "Roam",
+            ),
+            ("a.json", br#"{"items": [{"content_type": "Note"}]}"#.to_vec(), "Standard Notes"),
+            ("a.json", b"{}".to_vec(), "JSON files"),
+            ("NoteStore.sqlite", b"SQLite format 3\0".to_vec(), "Apple Notes"),
+            ("a.zip", zip(&["channels.json", "users.json", "general/2024-01-01.json"]), "Slack"),
+            ("a.zip", zip(&["Takeout/Mail/x.mbox"]), "Google Takeout"),
+            ("a.textpack", zip(&["A.textbundle/info.json"]), "TextBundle"),
+            ("a.zip", zip(&["x.txt"]), "archives"),
+            ("a.JPG", b"x".to_vec(), "pictures"),
+            ("a", b"\x89PNG\r\n\x1a\n".to_vec(), "pictures"),
+            ("a.main", b"SQLite format 3\0".to_vec(), "databases"),
+            ("a.rs", b"fn".to_vec(), "files with program code"),
+            ("a.xyz", b"x".to_vec(), ".xyz"),
+            ("a.this is no extension", b"x".to_vec(), "files without an extension"),
+            ("Makefile", b"x".to_vec(), "files without an extension"),
+            ("a.xyz", Vec::new(), "empty files"),
+        ] {
+            assert_eq!(unsupported_format(&probe_file(name, content)), format, "{name}");
+        }
+    }
+
+    #[test]
+    fn description_counts_files_and_says_why() {
+        let said = |format: &str, files| {
+            let UnsupportedFiles { label, reason, .. } = describe_unsupported(format, files);
+            format!("{label}: {reason}")
+        };
+        assert!(said("Evernote", 71).starts_with("71 Evernote: not supported yet; export"));
+        assert_eq!(said("Tomboy", 1), "1 Tomboy: not supported yet");
+        assert_eq!(said("pictures", 12), "12 pictures: not read");
+        assert_eq!(said("pictures", 1), "1 picture: not read");
+        assert_eq!(said(".xyz", 3), "3 `.xyz` files: unknown format");
+        assert_eq!(said(".xyz", 1), "1 `.xyz` file: unknown format");
+        let table = said("tables (.csv, .tsv)", 2);
+        assert!(table.contains("imports them as media") || table.contains("unknown"), "{table}");
+        assert_eq!(describe_one("pictures"), "picture: not read");
+        let counts = BTreeMap::from([(".xyz".to_owned(), 1), ("pictures".to_owned(), 2)]);
+        assert_eq!(describe_counts(&counts), "2 pictures, 1 `.xyz` file");
+    }
+
+    #[test]
+    fn extension_and_name_are_listed_once() {
+        let mut all: Vec<&str> =
+            PROGRAMS.iter().flat_map(|(_, them, _)| them.iter().copied()).collect();
+        all.extend(KINDS.iter().flat_map(|(_, _, them, _)| them.iter().copied()));
+        all.extend(PROGRAMS.iter().map(|(name, ..)| *name));
+        all.extend(KINDS.iter().map(|(_, several, ..)| *several));
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+        for (name, _) in MARKS.iter().chain(&PACKED_MARKS) {
+            assert!(program(name).is_some(), "{name}");
+        }
+        for (several, _) in SIGNATURES {
+            assert!(kind(several).is_some(), "{several}");
+        }
+    }
+}

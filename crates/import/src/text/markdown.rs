@@ -1,0 +1,359 @@
+//! Front matter and headings of Markdown notes and articles.
+//!
+//! Invalid front matter is ignored or treated as text; the text is never lost.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use vademecum_kit::model::Timestamp;
+
+/// Maximum size of front matter, in bytes; parsing it is much slower than reading text.
+const MAX_FRONT_MATTER_BYTES: usize = 128 * 1_024;
+
+/// A Markdown text split into front matter and body.
+#[derive(Debug, Default)]
+pub(crate) struct MarkdownDocument<'a> {
+    /// Parsed front matter.
+    pub properties: FrontMatter,
+    /// Text after the front matter.
+    pub body: &'a str,
+    /// `true` if the front matter was too long to be parsed.
+    pub is_front_matter_too_long: bool,
+}
+
+/// Known fields of front matter.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct FrontMatter {
+    /// Title.
+    pub title: Option<String>,
+    /// Other names of the note.
+    pub aliases: Vec<String>,
+    /// Keywords, without `#`.
+    pub tags: Vec<String>,
+    /// Creation time.
+    pub created: Option<Timestamp>,
+    /// Modification time.
+    pub modified: Option<Timestamp>,
+    /// Address of publication.
+    pub url: Option<String>,
+    /// Author or authors, separated by commas.
+    pub author: Option<String>,
+}
+
+impl<'a> MarkdownDocument<'a> {
+    /// Splits and parses `text`.
+    pub(crate) fn parse(text: &'a str) -> Self {
+        let plain = Self { body: text, ..Self::default() };
+        let Some((syntax, matter, body)) = split_front_matter(text) else { return plain };
+        if matter.len() > MAX_FRONT_MATTER_BYTES {
+            return Self { body, is_front_matter_too_long: true, ..plain };
+        }
+        match syntax.parse_fields(matter) {
+            Some(fields) => Self { properties: FrontMatter::from(fields), body, ..plain },
+            None => plain,
+        }
+    }
+
+    /// Returns the first non-blank line, if it is a heading of level one.
+    pub(crate) fn opening_heading(&self) -> Option<&'a str> {
+        level_one_heading(self.body.lines().find(|line| !line.trim().is_empty())?)
+    }
+
+    /// Returns the first heading of level one.
+    pub(crate) fn first_heading(&self) -> Option<&'a str> {
+        lines_outside_code(self.body).find_map(level_one_heading)
+    }
+}
+
+/// Returns the lines outside of fenced code blocks.
+pub(crate) fn lines_outside_code(body: &str) -> impl Iterator<Item = &str> {
+    let mut fence: Option<&str> = None;
+    body.lines().filter(move |line| {
+        let marks = code_fence(line);
+        match (fence, marks) {
+            (None, Some(_)) => fence = marks,
+            (None, None) => return true,
+            // The closing fence has the same character, at least the same length and no text.
+            (Some(open), Some(close)) => {
+                if close.starts_with(open) && line.trim().len() == close.len() {
+                    fence = None;
+                }
+            }
+            (Some(_), None) => {}
+        }
+        false
+    })
+}
+
+/// Returns the fence characters with which a line opens or closes a code block.
+fn code_fence(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let rest = line.trim_start_matches(mark);
+    let marks = &line[..line.len() - rest.len()];
+    // Code between fences on one line is inline code, not a block.
+    (marks.len() >= 3 && !(mark == '`' && rest.contains('`'))).then_some(marks)
+}
+
+fn level_one_heading(line: &str) -> Option<&str> {
+    let title = line.strip_prefix("# ")?.trim();
+    let bare = title.trim_end_matches('#');
+    let closed = bare.is_empty() || bare.ends_with(char::is_whitespace);
+    Some(if closed { bare.trim_end() } else { title }).filter(|title| !title.is_empty())
+}
+
+/// Language of front matter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FrontMatterSyntax {
+    Yaml,
+    Toml,
+}
+
+type FrontMatterFields = BTreeMap<String, Vec<String>>;
+
+impl FrontMatterSyntax {
+    fn parse_fields(self, matter: &str) -> Option<FrontMatterFields> {
+        match self {
+            _ if matter.trim().is_empty() => Some(FrontMatterFields::new()),
+            Self::Yaml => {
+                let options = serde_saphyr::options! {
+                    duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
+                };
+                let fields: BTreeMap<String, Value> =
+                    serde_saphyr::from_str_with_options(matter, options).ok()?;
+                Some(
+                    fields
+                        .iter()
+                        .map(|(key, value)| (key.to_lowercase(), json_texts(value)))
+                        .collect(),
+                )
+            }
+            Self::Toml => {
+                let fields: toml::Table = matter.parse().ok()?;
+                let texts = |value: &_| toml_texts(value);
+                Some(fields.iter().map(|(key, value)| (key.to_lowercase(), texts(value))).collect())
+            }
+        }
+    }
+}
+
+/// Returns the front matter in YAML with which a text begins.
+pub(crate) fn split_yaml_front_matter(text: &str) -> Option<&str> {
+    match split_front_matter(text)? {
+        (FrontMatterSyntax::Yaml, matter, _) => Some(matter),
+        (FrontMatterSyntax::Toml, ..) => None,
+    }
+}
+
+/// Splits a text with front matter into syntax, front matter and body.
+pub(crate) fn split_front_matter(text: &str) -> Option<(FrontMatterSyntax, &str, &str)> {
+    let mut lines = text.split_inclusive('\n');
+    let opening = lines.next()?;
+    let (syntax, closings): (_, &[&str]) = match opening.trim_end() {
+        "---" => (FrontMatterSyntax::Yaml, &["---", "..."]),
+        "+++" => (FrontMatterSyntax::Toml, &["+++"]),
+        _ => return None,
+    };
+    let mut end = opening.len();
+    for line in lines {
+        if closings.contains(&line.trim_end()) {
+            return Some((syntax, &text[opening.len()..end], &text[end + line.len()..]));
+        }
+        end += line.len();
+    }
+    None
+}
+
+/// Returns the texts of a value: a single one, those of a list, or the `name` of an object.
+fn json_texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.trim().to_owned()],
+        Value::Number(number) => vec![number.to_string()],
+        Value::Array(values) => values.iter().flat_map(json_texts).collect(),
+        Value::Object(fields) => fields.get("name").map(json_texts).unwrap_or_default(),
+        Value::Null | Value::Bool(_) => Vec::new(),
+    }
+}
+
+fn toml_texts(value: &toml::Value) -> Vec<String> {
+    match value {
+        toml::Value::String(text) => vec![text.trim().to_owned()],
+        toml::Value::Integer(number) => vec![number.to_string()],
+        toml::Value::Float(number) => vec![number.to_string()],
+        toml::Value::Datetime(moment) => vec![moment.to_string()],
+        toml::Value::Array(values) => values.iter().flat_map(toml_texts).collect(),
+        toml::Value::Table(fields) => fields.get("name").map(toml_texts).unwrap_or_default(),
+        toml::Value::Boolean(_) => Vec::new(),
+    }
+}
+
+impl From<FrontMatterFields> for FrontMatter {
+    fn from(fields: FrontMatterFields) -> Self {
+        let under = |keys: &'static [&str]| {
+            keys.iter().filter_map(|key| fields.get(*key)).flatten().filter(|text| !text.is_empty())
+        };
+        let moment =
+            |keys| under(keys).find_map(|text| Timestamp::parse(unwrap_wiki_link(text)).ok());
+        let authors: Vec<_> =
+            under(&["author", "authors"]).map(|text| unwrap_wiki_link(text)).collect();
+        Self {
+            title: under(&["title"]).next().cloned(),
+            aliases: under(&["aliases", "alias"]).cloned().collect(),
+            tags: ["tags", "tag", "keywords"]
+                .into_iter()
+                .filter_map(|key| fields.get(key))
+                .flat_map(|texts| split_keywords(texts))
+                .collect(),
+            created: moment(&["created", "date", "created_at"])
+                .or_else(|| under(&["path"]).find_map(|path| date_from_path(path))),
+            modified: moment(&["updated", "modified", "last_modified"]),
+            url: under(&["url", "link", "source"]).find(|text| is_url(text)).cloned(),
+            author: Some(authors.join(", ")).filter(|author| !author.is_empty()),
+        }
+    }
+}
+
+/// Returns the date in an address such as `2026/06/30/title`, used for a page without a date.
+fn date_from_path(path: &str) -> Option<Timestamp> {
+    let mut parts = path.trim_start_matches('/').splitn(4, '/');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    Timestamp::parse(&format!("{year}-{month}-{day}")).ok()
+}
+
+/// Returns the keywords of a list; a single text is split at commas or, without commas, at spaces.
+fn split_keywords(texts: &[String]) -> Vec<String> {
+    let split: Vec<&str> = match texts {
+        [text] if text.contains(',') => text.split(',').collect(),
+        [text] => text.split_whitespace().collect(),
+        texts => texts.iter().map(String::as_str).collect(),
+    };
+    let bare = split
+        .into_iter()
+        .map(|tag| unwrap_wiki_link(tag.trim()).trim_start_matches('#').to_owned());
+    bare.filter(|tag| !tag.is_empty()).collect()
+}
+
+/// Returns the displayed text of `[[page|shown]]`; other text is returned unchanged.
+pub(crate) fn unwrap_wiki_link(text: &str) -> &str {
+    let inside = text.strip_prefix("[[").and_then(|text| text.strip_suffix("]]"));
+    inside.map_or(text, |link| link.rsplit('|').next().unwrap_or(link))
+}
+
+fn is_url(text: &str) -> bool {
+    text.contains("://") && !text.contains(char::is_whitespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yaml_front_matter_is_read_under_all_names() {
+        let text = "---\nTitle: \"Bread: a book\"\ntags:\n  - '#baking'\n  - rye flour\ndate: 2024-05-01\n\
+                    updated: 2024-05-02 10:00\nsource: https://example.org/bread\n\
+                    authors: ['[[Ada|Ada L.]]', {name: Bob}]\n1: x\n---\nBody\n";
+        let read = MarkdownDocument::parse(text);
+        assert_eq!(read.body, "Body\n");
+        let properties = read.properties;
+        assert_eq!(properties.title.unwrap(), "Bread: a book");
+        assert_eq!(properties.tags, ["baking", "rye flour"]);
+        assert_eq!(properties.created, Timestamp::parse("2024-05-01").ok());
+        assert_eq!(properties.modified, Timestamp::parse("2024-05-02T10:00").ok());
+        assert_eq!(properties.url.unwrap(), "https://example.org/bread");
+        assert_eq!(properties.author.unwrap(), "Ada L., Bob");
+    }
+
+    #[test]
+    fn toml_front_matter_is_read() {
+        let text = "+++\r\ntitle = \"Rust\"\r\ndate = 2025-06-26\r\nauthors = [\"A\", \"B\"]\r\n\
+                    tags = \"one, two words\"\r\n[extra]\r\nrelease = true\r\n+++\r\n\r\nBody";
+        let read = MarkdownDocument::parse(text);
+        assert_eq!(read.body, "\r\nBody");
+        assert_eq!(read.properties.title.as_deref(), Some("Rust"));
+        assert_eq!(read.properties.created, Timestamp::parse("2025-06-26").ok());
+        assert_eq!(read.properties.author.as_deref(), Some("A, B"));
+        assert_eq!(read.properties.tags, ["one", "two words"]);
+    }
+
+    #[test]
+    fn invalid_front_matter_stays_text() {
+        for text in [
+            "---\na: b: c\n---\nBody",
+            "+++\nx\n+++\nBody",
+            "---\nnever closed",
+            "---\nwords\n---\n",
+        ] {
+            let read = MarkdownDocument::parse(text);
+            assert_eq!((read.body, read.properties), (text, FrontMatter::default()));
+        }
+        assert_eq!(MarkdownDocument::parse("---\n---\nBody").body, "Body");
+    }
+
+    #[test]
+    fn page_without_date_gets_date_of_path() {
+        let created =
+            |line: &str| MarkdownDocument::parse(&format!("+++\n{line}\n+++\n")).properties.created;
+        assert_eq!(
+            created("path = \"2026/06/30/Rust-1.96.1\""),
+            Timestamp::parse("2026-06-30").ok()
+        );
+        assert_eq!(created("path = \"a/b/c/d\""), None);
+    }
+
+    #[test]
+    fn values_of_unexpected_type_are_ignored() {
+        let text =
+            "---\ntitle: [A, B]\ntags: true\ndate: yesterday\nurl: '[[Book]]'\nauthor:\n---\n";
+        let properties = MarkdownDocument::parse(text).properties;
+        assert_eq!(properties, FrontMatter { title: Some("A".into()), ..FrontMatter::default() });
+    }
+
+    #[test]
+    fn single_line_of_tags_is_split() {
+        let tags =
+            |line: &str| MarkdownDocument::parse(&format!("---\n{line}\n---\n")).properties.tags;
+        assert_eq!(tags("tags: a b"), ["a", "b"]);
+        assert_eq!(tags("tags: machine learning, rust"), ["machine learning", "rust"]);
+        assert_eq!(tags("tag: 2024"), ["2024"]);
+        assert_eq!(tags("categories: [x]"), [""; 0]);
+    }
+
+    #[test]
+    fn alias_bomb_is_not_front_matter() {
+        let mut text = "---\na0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let below = vec![format!("*a{}", level - 1); 9].join(", ");
+            text.extend(["a", &level.to_string(), ": &a", &level.to_string(), " [", &below, "]\n"]);
+        }
+        text += "---\nBody";
+        assert_eq!(MarkdownDocument::parse(&text).body, text);
+    }
+
+    #[test]
+    fn excessive_nesting_is_not_front_matter() {
+        for (fence, key) in [("---", "a: "), ("+++", "a = ")] {
+            let open = "[".repeat(100_000);
+            let text = format!("{fence}\n{key}{open}\n{fence}\nBody");
+            assert_eq!(MarkdownDocument::parse(&text).body, text);
+        }
+    }
+
+    #[test]
+    fn unclosed_front_matter_is_not_read() {
+        let text = format!("---\ntitle: Rye\nx: {}\n---\nBody", "y".repeat(MAX_FRONT_MATTER_BYTES));
+        let read = MarkdownDocument::parse(&text);
+        assert_eq!((read.body, read.is_front_matter_too_long), ("Body", true));
+        assert_eq!(read.properties, FrontMatter::default());
+    }
+
+    #[test]
+    fn headings_in_code_are_ignored() {
+        let read = MarkdownDocument::parse("---\n---\n\n# Rye bread ##\n");
+        assert_eq!(read.opening_heading(), Some("Rye bread"));
+        let read = MarkdownDocument::parse(
+            "Text\n```sh\n# not this\n~~~\n```\n## Nor this\n# Learning C#\n",
+        );
+        assert_eq!(read.opening_heading(), None);
+        assert_eq!(read.first_heading(), Some("Learning C#"));
+    }
+}
