@@ -34,9 +34,9 @@ mod fuzz_tests;
 
 pub use detection::{Confidence, FileProbe};
 pub use error::{CardError, ImportError};
-pub use files::{ArchiveError, FileEntry, FileWalk, SourceFile, digest, walk_files};
+pub use files::{ArchiveError, FileEntry, FileStamp, FileWalk, SourceFile, digest, walk_files};
 pub use importer::{Importer, ParsedFile, Problem};
-pub use ledger::{FileStamp, ImportOutcome, Ledger, LedgerEntry, TwoWayFolder};
+pub use ledger::{ImportOutcome, Ledger, LedgerEntry, TwoWayFolder};
 pub use notes::edit_note_text;
 pub use prompts::{FoundSkill, SKILL_FILE, SkillFile, SkillProblem, find_skills, parse_skill};
 pub use reader::{ReaderLimits, ReaderPool, run_reader, set_reader_program};

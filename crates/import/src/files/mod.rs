@@ -5,10 +5,12 @@ pub(crate) mod digest;
 mod file_walk;
 pub(crate) mod open_file;
 pub(crate) mod source_file;
+pub(crate) mod stamp;
 
 pub use self::{
     archive::ArchiveError,
     digest::digest,
     file_walk::{FileEntry, FileWalk, walk_files},
     source_file::SourceFile,
+    stamp::FileStamp,
 };

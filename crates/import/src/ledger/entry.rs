@@ -1,0 +1,240 @@
+//! The result of the last import of one file. It shows whether the file must be read again.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rusqlite::{Row, named_params, types::Type};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use vademecum_kit::{
+    model::SourceName,
+    store::{StoreError, Writer},
+};
+
+use crate::{
+    FileEntry, FileStamp, Problem, ReaderLimits, SourceFile, digest, files::stamp::unix_nanos_now,
+};
+
+/// Version of all importers together; increment when any of them produces different items for the
+/// same file.
+const IMPORTER_GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
+
+/// Minimum age of a modification at the time of reading for the time stamp to prove that a file is
+/// unchanged: clocks of file systems are coarse.
+const MIN_MODIFICATION_AGE: Duration = Duration::from_secs(2);
+
+/// Maximum size of a file whose content is compared with that of the last import, in bytes.
+const MAX_CONFIRMED_BYTES: u64 = 1 << 20;
+
+/// The result of the last import of a file.
+#[derive(Clone, Debug, Serialize)]
+pub struct LedgerEntry {
+    /// Absolute path, with links resolved.
+    pub path: PathBuf,
+    /// Source chosen by the user, if any.
+    pub asked: Option<SourceName>,
+    /// Folder named by the user in which the file was found, if any.
+    pub root: Option<PathBuf>,
+    /// Source that received the items.
+    pub source: Option<SourceName>,
+    /// Name of the detected format.
+    pub format: Option<String>,
+    /// Result of the import.
+    pub outcome: ImportOutcome,
+    /// Identifiers of the items.
+    pub items: Vec<String>,
+    /// Reasons why the file or parts of it were left out.
+    pub problems: Vec<Problem>,
+    /// Size and modification time when the file was read.
+    #[serde(skip)]
+    pub state: FileStamp,
+    /// Digest of the content.
+    #[serde(skip)]
+    pub digest: Option<String>,
+    /// Time of reading, in nanoseconds since 1970.
+    #[serde(skip)]
+    pub read_at: i64,
+    #[serde(skip)]
+    generation: String,
+}
+
+/// Result of the import of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum ImportOutcome {
+    /// The items are in the library.
+    Imported,
+    /// The file could not be read.
+    Skipped,
+    /// The file has no supported format, such as a picture in a folder of notes.
+    Passed,
+    /// The file was imported and has been deleted since. Its items are kept.
+    Missing,
+}
+
+impl LedgerEntry {
+    /// Returns the entry of a file that is about to be read.
+    pub fn new(path: PathBuf, asked: Option<SourceName>, root: Option<PathBuf>) -> Self {
+        Self {
+            path,
+            asked,
+            root,
+            source: None,
+            format: None,
+            outcome: ImportOutcome::Passed,
+            items: Vec::new(),
+            problems: Vec::new(),
+            state: FileStamp::default(),
+            digest: None,
+            read_at: unix_nanos_now(),
+            generation: IMPORTER_GENERATION.to_owned(),
+        }
+    }
+
+    /// Marks that other limits may give another result: some of the file was left out.
+    pub fn depend_on_limits(&mut self, limits: ReaderLimits) {
+        self.generation = generation_with_limits(limits);
+    }
+
+    /// Returns `true` if the file has certainly not changed and the current importers would produce
+    /// the same items with these limits.
+    pub fn is_up_to_date(&self, state: FileStamp, limits: ReaderLimits) -> bool {
+        let rested = i64::try_from(MIN_MODIFICATION_AGE.as_nanos()).unwrap_or(i64::MAX);
+        self.has_state(state, limits) && state.modified.saturating_add(rested) <= self.read_at
+    }
+
+    /// Looks at the content of a file whose state is that of the entry, but whose modification is
+    /// too recent to prove anything. Returns the entry with the time of this reading if the content
+    /// is the same and the current importers would produce the same items with these limits.
+    pub fn confirm_content(
+        &self,
+        file: &FileEntry,
+        state: FileStamp,
+        limits: ReaderLimits,
+    ) -> Option<Self> {
+        let read_at = unix_nanos_now();
+        if state.size > MAX_CONFIRMED_BYTES || !self.has_state(state, limits) {
+            return None;
+        }
+        let content = SourceFile::open(&file.path, file.root.as_deref()).ok()?;
+        let is_same = self.digest == Some(digest("", [content.bytes.as_slice()]));
+        is_same.then(|| Self { read_at, ..self.clone() })
+    }
+
+    fn has_state(&self, state: FileStamp, limits: ReaderLimits) -> bool {
+        self.state == state
+            && (self.generation == IMPORTER_GENERATION
+                || self.generation == generation_with_limits(limits))
+            && self.outcome != ImportOutcome::Missing
+    }
+
+    pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let path = |name| row.get::<_, Option<String>>(name).map(|text| text.map(PathBuf::from));
+        let source = |text: Option<String>| text.and_then(|text| text.parse().ok());
+        Ok(Self {
+            path: path("path")?.unwrap_or_default(),
+            asked: source(row.get("asked")?),
+            root: path("root")?,
+            source: source(row.get("source")?),
+            format: row.get("format")?,
+            outcome: parse_json_column(row, "outcome", |text| format!("\"{text}\""))?,
+            items: parse_json_column(row, "items", |text| text)?,
+            problems: parse_json_column(row, "problems", |text| text)?,
+            state: FileStamp {
+                size: u64::try_from(row.get::<_, i64>("size")?).unwrap_or(0),
+                modified: row.get("modified")?,
+            },
+            digest: row.get("digest")?,
+            read_at: row.get("read_at")?,
+            generation: row.get("generation")?,
+        })
+    }
+
+    pub(super) fn write_row(&self, writer: &Writer<'_>) -> Result<(), StoreError> {
+        let outcome = serde_json::json!(self.outcome);
+        writer.execute(
+            include_str!("sql/record.sql"),
+            named_params! {
+                ":path": path_text(&self.path),
+                ":asked": source_column(self.asked),
+                ":root": self.root.as_deref().map(path_text),
+                ":source": self.source.map(SourceName::as_str),
+                ":format": self.format,
+                ":size": i64::try_from(self.state.size).unwrap_or(i64::MAX),
+                ":modified": self.state.modified,
+                ":digest": self.digest,
+                ":outcome": outcome.as_str(),
+                ":items": serde_json::json!(self.items).to_string(),
+                ":problems": serde_json::json!(self.problems).to_string(),
+                ":read_at": self.read_at,
+                ":generation": self.generation,
+            },
+        )?;
+        Ok(())
+    }
+}
+
+/// Returns the version of the importers for files of which some was left out.
+fn generation_with_limits(limits: ReaderLimits) -> String {
+    format!("{IMPORTER_GENERATION} {} s {} MB", limits.seconds, limits.memory_mb)
+}
+
+pub(super) fn source_column(source: Option<SourceName>) -> &'static str {
+    source.map_or("", SourceName::as_str)
+}
+
+/// Returns a path as stored; invalid UTF-8 is replaced.
+pub(super) fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn parse_json_column<T: DeserializeOwned>(
+    row: &Row<'_>,
+    column: &'static str,
+    dress: impl Fn(String) -> String,
+) -> rusqlite::Result<T> {
+    serde_json::from_str(&dress(row.get(column)?)).map_err(|error| {
+        let index = row.as_ref().column_index(column).unwrap_or(0);
+        rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(error))
+    })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::ledger) fn imported_entry(path: &str) -> LedgerEntry {
+        let asked = Some(SourceName::Notes);
+        LedgerEntry {
+            outcome: ImportOutcome::Imported,
+            ..LedgerEntry::new(path.into(), asked, None)
+        }
+    }
+
+    #[test]
+    fn entry_is_current_only_if_certain() {
+        let second = 1_000_000_000;
+        let state = FileStamp { size: 5, modified: 10 * second };
+        let limits = ReaderLimits::default();
+        let read_at = |seconds: i64| LedgerEntry {
+            state,
+            read_at: seconds * second,
+            ..imported_entry("/a.md")
+        };
+        assert!(read_at(13).is_up_to_date(state, limits));
+        assert!(
+            !read_at(11).is_up_to_date(state, limits),
+            "it may have been changed in the same moment"
+        );
+        assert!(!read_at(13).is_up_to_date(FileStamp { size: 6, ..state }, limits));
+        assert!(!read_at(13).is_up_to_date(FileStamp { modified: 9 * second, ..state }, limits));
+        let older = LedgerEntry { generation: "0".to_owned(), ..read_at(13) };
+        assert!(!older.is_up_to_date(state, limits), "another program may read it better");
+        let mut limited = read_at(13);
+        limited.depend_on_limits(limits);
+        assert!(limited.is_up_to_date(state, limits));
+        let more = ReaderLimits { seconds: limits.seconds.saturating_add(1), ..limits };
+        assert!(!limited.is_up_to_date(state, more) && read_at(13).is_up_to_date(state, more));
+    }
+}
