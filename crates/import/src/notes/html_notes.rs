@@ -1,9 +1,9 @@
 //! Notes exported as web pages, by Apple Notes or Evernote for example. A page may be anything, so
 //! it becomes a note only if the user chose that source.
 
-use vademecum_kit::model::{Draft, DraftBody, NoteDraft, SourceName};
+use vademecum_kit::model::{NoteDraft, SourceName};
 
-use super::text_notes::digest_note;
+use super::note_draft::note_draft;
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile,
     documents::html,
@@ -47,14 +47,15 @@ impl Importer for HtmlNoteImporter {
             ..NoteDraft::default()
         };
         let note = file.name_note(note, Vec::new());
-        let digest = digest_note(VERSION, file, &note);
-        Ok(Draft { origin: file.origin(), digest, id: None, body: DraftBody::Note(note) }.into())
+        Ok(note_draft(VERSION, file, note).into())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use vademecum_kit::model::DraftBody;
 
     use super::*;
     use crate::detection::file_probe::tests::probe_file;

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use vademecum_kit::model::{Draft, DraftBody, NoteDraft, SourceName};
+use vademecum_kit::model::{NoteDraft, SourceName};
 
-use super::text_notes::digest_note;
+use super::note_draft::note_draft;
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile,
     text::{
@@ -60,8 +60,7 @@ impl Importer for LogseqImporter {
         };
         let aliases = front.aliases.into_iter().chain(properties.aliases).collect();
         let note = file.name_note(note, aliases);
-        let digest = digest_note(VERSION, file, &note);
-        Ok(Draft { origin: file.origin(), digest, id: None, body: DraftBody::Note(note) }.into())
+        Ok(note_draft(VERSION, file, note).into())
     }
 }
 
@@ -165,7 +164,7 @@ fn linked_tags(body: &str) -> Vec<String> {
 mod tests {
     use std::fs;
 
-    use vademecum_kit::model::Timestamp;
+    use vademecum_kit::model::{DraftBody, Timestamp};
 
     use super::*;
 

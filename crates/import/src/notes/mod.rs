@@ -1,10 +1,11 @@
 //! Importers of notes, and the text of a note's file after a change in the library.
 //!
-//! Start with `text_notes`.
+//! Start with `note_draft`, which all importers of single notes share, then read `text_notes`.
 
 mod google_keep;
 mod html_notes;
 mod logseq;
+mod note_draft;
 mod note_edit;
 mod notion;
 mod obsidian;

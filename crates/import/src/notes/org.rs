@@ -1,9 +1,9 @@
 //! Notes in Org mode (`.org`): keywords, headlines with tags, a property drawer. A file is one
 //! note, and its text is kept unchanged.
 
-use vademecum_kit::model::{Draft, DraftBody, NoteDraft, SourceName, Timestamp};
+use vademecum_kit::model::{NoteDraft, SourceName, Timestamp};
 
-use super::{logseq::page_name, text_notes::digest_note};
+use super::{logseq::page_name, note_draft::note_draft};
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile,
     text::{datetime, keywords::distinct_keywords, title::clean_title},
@@ -48,8 +48,7 @@ impl Importer for OrgImporter {
             ..NoteDraft::default()
         };
         let note = file.name_note(note, Vec::new());
-        let digest = digest_note(VERSION, file, &note);
-        Ok(Draft { origin: file.origin(), digest, id: None, body: DraftBody::Note(note) }.into())
+        Ok(note_draft(VERSION, file, note).into())
     }
 }
 
@@ -156,6 +155,8 @@ fn parse_date(value: &str) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
+    use vademecum_kit::model::DraftBody;
+
     use super::*;
 
     fn read_note(text: &str) -> NoteDraft {

@@ -2,11 +2,11 @@
 
 use std::path::Component;
 
-use vademecum_kit::model::{Draft, DraftBody, NoteDraft, SourceName, Timestamp};
+use vademecum_kit::model::{NoteDraft, SourceName, Timestamp};
 
-use super::{logseq::is_logseq_internal, obsidian::template_folder};
+use super::{logseq::is_logseq_internal, note_draft::note_draft, obsidian::template_folder};
 use crate::{
-    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile, digest,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
     text::{
         keywords::{distinct_keywords, inline_tags},
         markdown::MarkdownDocument,
@@ -55,12 +55,7 @@ impl Importer for NoteImporter {
         } else {
             markdown_note(file, text)
         };
-        let draft = Draft {
-            origin: file.origin(),
-            digest: digest_note(VERSION, file, &note),
-            id: None,
-            body: DraftBody::Note(note),
-        };
+        let draft = note_draft(VERSION, file, note);
         Ok(ParsedFile { drafts: vec![draft], problems, ..ParsedFile::default() })
     }
 }
@@ -74,14 +69,6 @@ fn plain_text_note(file: &SourceFile, text: &str) -> NoteDraft {
         ..NoteDraft::default()
     };
     file.name_note(note, Vec::new())
-}
-
-/// Returns the digest of a note, which its file and the names of the file determine.
-pub(super) fn digest_note(version: &str, file: &SourceFile, note: &NoteDraft) -> String {
-    let (names, folders) = (note.names.join("\n"), note.folders.join("\n"));
-    let parts =
-        [file.bytes.as_slice(), note.title.as_bytes(), names.as_bytes(), folders.as_bytes()];
-    digest(version, parts)
 }
 
 /// Returns the date with which the file name begins, as in daily notes and blog posts.
@@ -118,6 +105,8 @@ fn markdown_note(file: &SourceFile, text: &str) -> (NoteDraft, Vec<Problem>) {
 
 #[cfg(test)]
 mod tests {
+    use vademecum_kit::model::DraftBody;
+
     use super::*;
     use crate::detection::file_probe::tests::probe_file;
 
