@@ -7,7 +7,7 @@ use vademecum_kit::model::SourceName;
 use crate::{
     FileProbe, Importer, SourceFile, characters, chats, decode_text, detect_importer, documents,
     exported::ExportImporter, files::archive::Archive, mail, notes, prompts, reading_lists,
-    transcripts,
+    registry, transcripts,
 };
 
 /// The code that receives the fuzz input.
@@ -20,14 +20,17 @@ enum FuzzedParser {
 
 use FuzzedParser::{Function, Importers};
 
+const NOTION: notes::NotionImporter =
+    notes::NotionImporter { parse_packed: registry::importers::parse_packed_file };
+
 /// All parsers, by name.
 static FUZZED_PARSERS: &[(&str, FuzzedParser)] = &[
     ("notes", Importers(&[(&notes::NoteImporter, "/a.md"), (&notes::NoteImporter, "/a.txt")])),
     (
         "notion",
         Importers(&[
-            (&notes::NotionImporter, "/Rye 0123456789abcdef0123456789abcdef.md"),
-            (&notes::NotionImporter, "/Rye 0123456789abcdef0123456789abcdef.html"),
+            (&NOTION, "/Rye 0123456789abcdef0123456789abcdef.md"),
+            (&NOTION, "/Rye 0123456789abcdef0123456789abcdef.html"),
         ]),
     ),
     ("logseq", Importers(&[(&notes::LogseqImporter, "/graph/pages/a___b%3A.md")])),

@@ -1,6 +1,9 @@
 //! The [`Importer`] trait and its result types.
 
-use std::fmt::{self, Debug};
+use std::{
+    fmt::{self, Debug},
+    path::Path,
+};
 
 use serde::{Deserialize, Serialize};
 use vademecum_kit::{
@@ -60,4 +63,19 @@ impl fmt::Display for Problem {
         }
         formatter.write_str(&self.reason)
     }
+}
+
+/// A function that parses a file that was unpacked from an archive, with the importer that detects
+/// it. The importer of an archive is given this function, because it must not know the others.
+pub(crate) type ParsePacked = fn(file: SourceFile, archive: &Path) -> PackedContent;
+
+/// The content of a file that was unpacked from an archive.
+#[derive(Debug)]
+pub(crate) enum PackedContent {
+    /// Drafts and problems. The origins are parts of the archive.
+    Parsed(ParsedFile),
+    /// The file could not be read, for this reason.
+    Failed(String),
+    /// No importer reads this format.
+    Unsupported(String),
 }

@@ -1,13 +1,13 @@
-//! The list of all importers, the choice of the right one, and formats that no importer reads.
+//! The list of all importers, the choice of the right one, and reading of one file.
+//!
+//! Start with `importers`.
 
-mod importers;
-mod unsupported;
+mod attempt;
+pub(crate) mod importers;
+mod unread_file;
 
 pub use self::{
-    importers::{ImportAttempt, detect_importer, importers_for},
-    unsupported::{UnsupportedFiles, describe_unsupported},
+    attempt::ImportAttempt,
+    importers::{describe_unsupported, detect_importer, importers_for},
 };
-pub(crate) use self::{
-    importers::{PackedContent, find_importer, parse_packed_file, read_file},
-    unsupported::describe_counts,
-};
+pub(crate) use self::{attempt::read_file, importers::find_importer};

@@ -6,26 +6,31 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::importer::{add_page, is_page_name};
+use super::page::{add_page, is_page_name};
 use crate::{
     ImportError, ParsedFile, Problem, SourceFile,
+    detection::unsupported::describe_counts,
     files::{
         archive::{Archive, ArchiveError, UnpackBudget},
         source_file::has_extension,
     },
-    registry::{PackedContent, describe_counts, parse_packed_file},
+    importer::{PackedContent, ParsePacked},
 };
 
 /// Maximum number of archives in one another. Notion nests two.
 const MAX_DEPTH: usize = 4;
 
-/// Reads the pages of an export as notes, and its other files as what they are. Fails if the archive
+/// Reads the pages of an export as notes, and its other files by `parse_packed`. Fails if the archive
 /// is damaged or exceeds a limit, or if there is nothing to read in it.
-pub(super) fn read_export(file: &SourceFile) -> Result<ParsedFile, ImportError> {
+pub(super) fn read_export(
+    file: &SourceFile,
+    parse_packed: ParsePacked,
+) -> Result<ParsedFile, ImportError> {
     let refused = |cause| ImportError::Archive { path: file.path.clone(), cause };
     let deadline = Instant::now() + file.parsing_time() * 3 / 4;
     let mut reader = ExportReader {
         file,
+        parse_packed,
         deadline,
         pass: Pass::Pages,
         reading: ParsedFile::default(),
@@ -55,6 +60,7 @@ enum Pass {
 #[derive(Debug)]
 struct ExportReader<'f> {
     file: &'f SourceFile,
+    parse_packed: ParsePacked,
     /// Time until which other files than pages are read.
     deadline: Instant,
     pass: Pass,
@@ -152,7 +158,7 @@ impl ExportReader<'_> {
             self.late += 1;
             return;
         }
-        match parse_packed_file(file, &self.file.path) {
+        match (self.parse_packed)(file, &self.file.path) {
             PackedContent::Parsed(parsed) => {
                 self.reading.drafts.extend(parsed.drafts);
                 for Problem { place: part, reason } in parsed.problems {
@@ -236,15 +242,16 @@ mod tests {
 
     use super::*;
     use crate::{
-        Importer, detection::file_probe::tests::zip_archive,
-        notes::notion::importer::NotionImporter,
+        Importer, detection::file_probe::tests::zip_archive, notes::NotionImporter,
+        registry::importers::parse_packed_file,
     };
 
     const NUMBER: &str = "0123456789abcdef0123456789abcdef";
     const TEXT: &[u8] = b"# Rye bread\n\nKnead.\n";
 
     fn read_zip(zip: &[u8]) -> Result<ParsedFile, ImportError> {
-        NotionImporter.parse(&SourceFile::in_memory("/export.zip", zip))
+        NotionImporter { parse_packed: parse_packed_file }
+            .parse(&SourceFile::in_memory("/export.zip", zip))
     }
 
     fn sources(reading: &ParsedFile) -> Vec<(SourceName, &str)> {

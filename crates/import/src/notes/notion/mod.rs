@@ -2,6 +2,7 @@
 
 mod export;
 mod importer;
+mod page;
 mod page_html;
 
 pub(crate) use self::importer::NotionImporter;

@@ -7,8 +7,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::Serialize;
 
-use super::importers::all_importers;
-use crate::{FileProbe, Importer};
+use super::FileProbe;
 
 /// Files of one format that were not read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -229,7 +228,7 @@ const SIGNATURES: [(&str, &[u8]); 14] = [
 ];
 
 /// Returns the format of a file that no importer reads.
-pub(super) fn unsupported_format(probe: &FileProbe) -> String {
+pub(crate) fn unsupported_format(probe: &FileProbe) -> String {
     if probe.stamp().size == 0 {
         return "empty files".to_owned();
     }
@@ -271,20 +270,13 @@ fn extension_label(path: &Path) -> String {
     }
 }
 
-/// Returns the description of `files` files of a format.
-pub fn describe_unsupported(format: &str, files: usize) -> UnsupportedFiles {
+/// Returns the description of `files` files of a format that is not the one of an importer.
+pub(crate) fn describe_format(format: &str, files: usize) -> UnsupportedFiles {
     let (label, reason, advice) = if let Some((_, _, advice)) = program(format) {
         (format!("{files} {format}"), "not supported yet", (*advice).to_owned())
     } else if let Some((one, several, _, advice)) = kind(format) {
         let name = if files == 1 { one } else { several };
         (format!("{files} {name}"), "not read", (*advice).to_owned())
-    } else if let Some(importer) = importer(format) {
-        let advice = format!(
-            "without a type, `vademecum import PATH` imports them as {}",
-            importer.source()
-        );
-        let ending = if files == 1 { "" } else { "s" };
-        (format!("{files} file{ending}: {format}"), "not of the type that you named", advice)
     } else {
         let ending = if files == 1 { "" } else { "s" };
         (format!("{files} `{format}` file{ending}"), "unknown format", String::new())
@@ -295,15 +287,15 @@ pub fn describe_unsupported(format: &str, files: usize) -> UnsupportedFiles {
 }
 
 /// Returns the description of one file that cannot be read, for an error message.
-pub(super) fn describe_one(format: &str) -> String {
-    let UnsupportedFiles { label, reason, .. } = describe_unsupported(format, 1);
+pub(crate) fn describe_one(format: &str) -> String {
+    let UnsupportedFiles { label, reason, .. } = describe_format(format, 1);
     format!("{}: {reason}", label.trim_start_matches("1 ").trim_start_matches("file: "))
 }
 
 /// Returns the numbers of files by format: ``12 pictures, 3 `.xyz` files``.
 pub(crate) fn describe_counts(counts: &BTreeMap<String, usize>) -> String {
     let mut groups: Vec<_> =
-        counts.iter().map(|(format, files)| describe_unsupported(format, *files)).collect();
+        counts.iter().map(|(format, files)| describe_format(format, *files)).collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.files));
     groups.into_iter().map(|group| group.label).collect::<Vec<_>>().join(", ")
 }
@@ -318,13 +310,10 @@ fn kind(format: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|(_, several, ..)| *several == format)
 }
 
-fn importer(format: &str) -> Option<&'static dyn Importer> {
-    all_importers().find(|importer| importer.format_name() == format)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::describe_unsupported;
     use crate::detection::file_probe::tests::{probe_file, zip_archive};
 
     #[test]

@@ -1,0 +1,160 @@
+//! Reading of one file: detection of its importer, and parsing.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
+
+use vademecum_kit::model::SourceName;
+
+use super::{
+    importers::detect_importer,
+    unread_file::{explain_unread_file, unread_file_error, unread_format},
+};
+use crate::{FileEntry, FileProbe, FileStamp, ImportError, Importer, ParsedFile, digest};
+
+/// The result of reading one file.
+#[derive(Debug)]
+pub struct ImportAttempt {
+    /// The file.
+    pub file: FileEntry,
+    /// Size and modification time at the time of reading.
+    pub stamp: FileStamp,
+    /// Importer that reads the file, or `None` if no importer does.
+    pub importer: Option<&'static dyn Importer>,
+    /// Format of a file in a folder that no importer reads.
+    pub unsupported: Option<String>,
+    /// Digest of the file's content.
+    pub digest: Option<String>,
+    /// Drafts and problems of the file. For a file found in a folder that no importer reads, there
+    /// are no drafts; if it is JSON, a problem gives the reason.
+    pub result: Result<ParsedFile, ImportError>,
+}
+
+/// Reads one file in this process, into `source` if the user gave one. Importers that can return a
+/// part of a file stop before `time_limit` ends.
+pub(crate) fn read_file(
+    source: Option<SourceName>,
+    found: FileEntry,
+    time_limit: Duration,
+) -> ImportAttempt {
+    let mut read = ImportAttempt::failed(found, Ok(ParsedFile::default()));
+    // A panic in an importer fails this file only.
+    let parsed = catch_unwind(AssertUnwindSafe(|| read.detect_and_parse(source, time_limit)));
+    read.result = parsed
+        .unwrap_or_else(|_| Err(ImportError::ImporterPanicked { path: read.file.path.clone() }));
+    read
+}
+
+impl ImportAttempt {
+    /// Returns an attempt that has not found an importer.
+    pub(crate) fn failed(file: FileEntry, result: Result<ParsedFile, ImportError>) -> Self {
+        let stamp = FileStamp::from_path(&file.path).unwrap_or_default();
+        Self { file, stamp, importer: None, unsupported: None, digest: None, result }
+    }
+
+    fn detect_and_parse(
+        &mut self,
+        source: Option<SourceName>,
+        time_limit: Duration,
+    ) -> Result<ParsedFile, ImportError> {
+        let (path, root) = (self.file.path.as_path(), self.file.root.as_deref());
+        let probe = FileProbe::open(path, root)?;
+        // Taken before reading, so that a file changed meanwhile is read again.
+        self.stamp = probe.stamp();
+        let Some(importer) = detect_importer(source, &probe) else {
+            if root.is_none() {
+                return Err(unread_file_error(source, probe, time_limit));
+            }
+            self.unsupported = Some(unread_format(source, &probe));
+            return Ok(explain_unread_file(source, probe, time_limit));
+        };
+        self.importer = Some(importer);
+        let file = probe.read_file(time_limit)?;
+        self.digest = Some(digest("", [file.bytes.as_slice()]));
+        let mut parsed = importer.parse(&file)?;
+        if let Some(source) = source {
+            // An archive may contain items of several sources.
+            parsed.drafts.retain(|draft| draft.body.source() == source);
+        }
+        Ok(parsed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn read(source: Option<SourceName>, found: FileEntry) -> ImportAttempt {
+        read_file(source, found, Duration::from_secs(30))
+    }
+
+    #[test]
+    fn file_is_read_by_importer_of_its_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bread.md");
+        fs::write(&path, "# Bread\nKnead.").unwrap();
+        for source in [SourceName::Notes, SourceName::Media] {
+            let read = read(Some(source), FileEntry { path: path.clone(), root: None });
+            assert_eq!(read.result.unwrap().drafts[0].body.source(), source);
+            assert!(read.importer.is_some() && read.digest.is_some() && read.stamp.size == 14);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn file_swapped_for_link_is_not_read() {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let path = folder.path().join("bread.md");
+        fs::write(&path, "Knead.").unwrap();
+        fs::write(outside.path().join("secret.md"), "Secret.").unwrap();
+        let listing = crate::walk_files(&[folder.path().to_owned()]);
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("secret.md"), &path).unwrap();
+        let read = read(Some(SourceName::Notes), listing.files[0].clone());
+        let error = read.result.unwrap_err().to_string();
+        assert!(error.ends_with("links are not followed"), "{error}");
+    }
+
+    #[test]
+    fn unknown_file_fails_only_if_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program.exe");
+        fs::write(&path, "MZ").unwrap();
+        let named = FileEntry { path: path.clone(), root: None };
+        let error = read(Some(SourceName::Prompts), named.clone()).result.unwrap_err().to_string();
+        assert!(error.contains("cannot be imported into `prompts`"), "{error}");
+        let error = read(None, named).result.unwrap_err().to_string();
+        assert!(error.ends_with("cannot be imported: program: not read"), "{error}");
+        let found = read(None, FileEntry { path, root: Some(folder.path().to_owned()) });
+        assert!(found.importer.is_none() && found.unsupported.as_deref() == Some("programs"));
+        let reading = found.result.unwrap();
+        assert!(reading.drafts.is_empty() && reading.problems.is_empty());
+    }
+
+    #[test]
+    fn unread_json_has_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        let why = |source, text: &[u8]| {
+            fs::write(&path, text).unwrap();
+            let found = FileEntry { path: path.clone(), root: Some(folder.path().to_owned()) };
+            let read = read(source, found);
+            assert!(read.importer.is_none());
+            let [problem] = read.result.unwrap().problems.try_into().unwrap();
+            problem.reason
+        };
+        assert!(why(None, b"{\"a\": 1}").contains("unrecognised JSON format"));
+        assert!(why(Some(SourceName::Notes), b"[1]").ends_with("into notes"));
+        let reason = why(None, b"{\n  \"a\" 1}");
+        assert!(
+            reason.contains("not valid JSON") && reason.contains("line 2 column 7"),
+            "{reason}"
+        );
+        assert!(why(None, b"\0\0").contains("not valid JSON"));
+        assert!(why(None, b"").contains("not valid JSON"));
+        assert!(why(None, "[".repeat(100_000).as_bytes()).contains("not valid JSON"));
+    }
+}
