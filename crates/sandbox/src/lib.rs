@@ -1,18 +1,24 @@
 //! Child processes that read untrusted data: files to import, and databases of other programs.
 //!
-//! A parent starts the same program again ([`child_command`]) and exchanges lines of JSON with it
-//! ([`read_line`], [`to_line`]). Before the child reads untrusted data, it gives up what reading
-//! does not need ([`Restrictions`]). See `docs/adr/0024-reader-process.md` and
+//! A parent starts the same program again ([`child_command`]) as a [`Worker`] and exchanges lines of
+//! JSON with it. Before the child reads untrusted data ([`serve_requests`]), it gives up what reading
+//! does not need ([`enter_sandbox`]). See `docs/adr/0024-reader-process.md` and
 //! `docs/adr/0027-sqlite-reader-process.md`.
+//!
+//! Everything here blocks. Files are imported on threads that may block, and a parent of an
+//! asynchronous program runs its worker on the blocking pool, with a [`KillGuard`] for the case that
+//! its caller stops waiting.
 
-mod command;
+mod child;
 mod line;
 #[cfg(target_os = "linux")]
 mod linux;
 mod restrictions;
+mod worker;
 
-pub use command::child_command;
-pub use line::{read_line, to_line};
+pub use child::{ChildSettings, enter_sandbox, serve_requests};
+pub use line::write_line;
 pub use restrictions::Restrictions;
 #[cfg(unix)]
 pub use restrictions::limit_cpu_time;
+pub use worker::{KillGuard, Worker, WorkerFailure, child_command};

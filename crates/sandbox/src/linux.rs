@@ -1,7 +1,7 @@
 //! Restrictions of a child process on Linux: Landlock for files and ports, seccomp for system
 //! calls.
 
-use std::{collections::BTreeMap, io, path::Path};
+use std::{collections::BTreeMap, ffi::OsString, io, path::Path};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope,
@@ -12,18 +12,19 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter,
 };
 
-use crate::Restrictions;
-
 /// Newest version of Landlock that is used. Older kernels enforce what they know.
 const LANDLOCK_ABI: ABI = ABI::V6;
 
 /// Denies access to all files but those in the given folders, and to TCP ports.
-pub(crate) fn deny_file_access(restrictions: &Restrictions) -> io::Result<()> {
+pub(crate) fn deny_file_access(
+    readable: &[OsString],
+    writable: &[OsString],
+    temp_folder: Option<&Path>,
+) -> io::Result<()> {
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
     let writing = reading | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::MakeReg;
-    let temp_folder = restrictions.temp_folder.as_deref();
-    let readable = path_beneath_rules(&restrictions.readable, reading);
-    let writable = path_beneath_rules(&restrictions.writable, writing);
+    let readable = path_beneath_rules(readable, reading);
+    let writable = path_beneath_rules(writable, writing);
     let temporary = path_beneath_rules(temp_folder, writing | AccessFs::RemoveFile);
     // The folder itself is an entry of its parent.
     let parent = temp_folder.and_then(Path::parent);

@@ -17,7 +17,7 @@ const MAX_OPEN_FILES: u64 = 64;
 const NICE_INCREMENT: i32 = 10;
 
 /// The resources that a child process keeps.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restrictions {
     /// Maximum memory, in megabytes (2^20 bytes).
     pub memory_mb: u32,
@@ -46,7 +46,8 @@ impl Restrictions {
         limit(Resource::As, megabytes(self.memory_mb) + RESERVED_BYTES + mapped_bytes())?;
         #[cfg(target_os = "linux")]
         {
-            crate::linux::deny_file_access(self)?;
+            let temp_folder = self.temp_folder.as_deref();
+            crate::linux::deny_file_access(&self.readable, &self.writable, temp_folder)?;
             let writes = self.temp_folder.is_some() || !self.writable.is_empty();
             crate::linux::deny_system_calls(writes)?;
         }

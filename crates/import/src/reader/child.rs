@@ -1,13 +1,11 @@
 //! The child process: parses one file after the other.
 
 use std::{
-    io::{self, BufRead, BufReader, BufWriter, Write},
-    panic, thread,
+    io::{self, BufReader},
     time::Duration,
 };
 
-use serde::Serialize;
-use vademecum_sandbox::read_line;
+use vademecum_sandbox::{enter_sandbox, serve_requests, write_line};
 
 use super::message::{ReaderReply, ReaderSettings, ReaderTask};
 use crate::{documents::has_abandoned_thread, registry::read_file};
@@ -22,37 +20,17 @@ const MAX_TOTAL_BYTES: u64 = 128 * 1_024 * 1_024;
 /// it reads a path, it gives up network and write access.
 pub fn run_reader() -> io::Result<()> {
     let mut input = BufReader::new(io::stdin());
-    let Some(settings) = read_line::<ReaderSettings>(&mut input)? else { return Ok(()) };
-    // The message of a panic would be written to the pipe of standard error, which is not read.
-    panic::set_hook(Box::new(|_| {}));
-    settings.restrictions.apply()?;
-    let parse = thread::Builder::new()
-        .stack_size(STACK_BYTES)
-        .spawn(move || parse_files(input, &settings))?;
-    parse.join().unwrap_or_else(|_| Err(io::Error::other("the reader thread panicked")))
-}
-
-fn parse_files(mut input: impl BufRead, settings: &ReaderSettings) -> io::Result<()> {
-    let mut output = BufWriter::new(io::stdout());
+    let Some(settings) = enter_sandbox::<ReaderSettings>(&mut input)? else { return Ok(()) };
+    let seconds = settings.work.seconds;
     let mut total = 0_u64;
-    while let Some(task) = read_line::<ReaderTask>(&mut input)? {
+    serve_requests(&mut input, STACK_BYTES, move |task: ReaderTask, output| {
         #[cfg(unix)]
-        vademecum_sandbox::limit_cpu_time(settings.seconds)?;
+        vademecum_sandbox::limit_cpu_time(seconds)?;
         let (source, file) = task.into_parts();
-        let attempt = read_file(source, file, Duration::from_secs(settings.seconds.into()));
+        let attempt = read_file(source, file, Duration::from_secs(seconds.into()));
         total = total.saturating_add(attempt.stamp.size);
         let is_last = total > MAX_TOTAL_BYTES || has_abandoned_thread();
-        write_line(&mut output, &ReaderReply::from_attempt(attempt, is_last))?;
-        if is_last {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// Writes a message without building it in memory first: it may have hundreds of megabytes.
-fn write_line(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *output, message)?;
-    output.write_all(b"\n")?;
-    output.flush()
+        write_line(output, &ReaderReply::from_attempt(attempt, is_last))?;
+        Ok(!is_last)
+    })
 }

@@ -9,18 +9,15 @@ use vademecum_kit::{
     journal::ExportedVersions,
     model::{Draft, DraftBody, SourceName},
 };
-use vademecum_sandbox::Restrictions;
 
 use super::ReaderLimits;
 use crate::{
     FileEntry, FileStamp, ImportAttempt, ImportError, ParsedFile, Problem, registry::find_importer,
 };
 
-/// Settings of a child process: the first line that it receives.
+/// Settings of a child process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ReaderSettings {
-    /// Restrictions of the process.
-    pub(super) restrictions: Restrictions,
     /// Maximum time for a file, in seconds.
     pub(super) seconds: u32,
 }

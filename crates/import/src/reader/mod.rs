@@ -12,7 +12,6 @@ mod child;
 mod limits;
 mod message;
 mod pool;
-mod process;
 mod program;
 
 pub use child::run_reader;

@@ -3,20 +3,25 @@
 use std::{
     collections::BTreeSet,
     ffi::OsString,
-    io,
     path::Path,
     sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use vademecum_kit::model::SourceName;
+use vademecum_sandbox::{ChildSettings, Restrictions, Worker, WorkerFailure, child_command};
 
 use super::{
     ReaderLimits,
-    message::{ReaderReply, ReaderTask},
-    process::{ReadFailure, ReaderProcess},
+    message::{ReaderReply, ReaderSettings, ReaderTask},
     program::reader_program,
 };
 use crate::{FileEntry, ImportAttempt, ImportError, registry::read_file};
+
+/// Maximum size of a reply, in bytes.
+const MAX_REPLY_BYTES: usize = 512 * 1_024 * 1_024;
+/// Time beyond the limit in which an importer can still return a part of a file.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// Parses files in child processes, one process for each thread that calls [`read`](Self::read).
 /// They end with the pool.
@@ -25,7 +30,7 @@ pub struct ReaderPool {
     limits: ReaderLimits,
     /// Folders that the processes may read.
     folders: Vec<OsString>,
-    idle: Mutex<Vec<ReaderProcess>>,
+    idle: Mutex<Vec<Worker>>,
 }
 
 impl ReaderPool {
@@ -56,38 +61,60 @@ impl ReaderPool {
         &self,
         program: &Path,
         task: &ReaderTask,
-    ) -> Result<ReaderReply, ReadFailure> {
+    ) -> Result<ReaderReply, WorkerFailure> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let idle = idle.map(|process| process.read(task));
-        let (process, reply) = match idle {
-            // An idle process that ended did so before this file.
-            None | Some(Err(ReadFailure::NotStarted(_))) => {
-                let process = ReaderProcess::start(program, self.limits, &self.folders)
-                    .map_err(ReadFailure::NotStarted)?;
-                process.read(task)?
+        match idle.map(|worker| self.parse(worker, task)) {
+            // An idle process may have ended before this file.
+            None | Some(Err(WorkerFailure::Unusable(_))) => {
+                self.parse(self.start_worker(program)?, task)
             }
-            Some(read) => read?,
+            Some(reply) => reply,
+        }
+    }
+
+    /// Starts a process that may read the folders.
+    fn start_worker(&self, program: &Path) -> Result<Worker, WorkerFailure> {
+        let restrictions = Restrictions {
+            memory_mb: self.limits.memory_mb.get(),
+            readable: self.folders.clone(),
+            ..Restrictions::default()
         };
-        if !reply.is_last {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
+        let work = ReaderSettings { seconds: self.limits.seconds.get() };
+        let settings = ChildSettings { restrictions, work };
+        Worker::start(child_command(program, "reader"), &settings, self.deadline())
+    }
+
+    /// Has a process parse a file, and keeps the process for the next one.
+    fn parse(&self, mut worker: Worker, task: &ReaderTask) -> Result<ReaderReply, WorkerFailure> {
+        worker.send(task, self.deadline())?;
+        let reply = worker.receive(MAX_REPLY_BYTES)?;
+        let is_alive = worker.rest();
+        let reply: ReaderReply =
+            serde_json::from_slice(&reply).map_err(|it| WorkerFailure::Unusable(it.into()))?;
+        if is_alive && !reply.is_last {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         }
         Ok(reply)
     }
 
-    fn to_error(&self, failure: ReadFailure, file: &FileEntry) -> ImportError {
+    /// Returns the end of the time for one file.
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.limits.time_limit() + GRACE
+    }
+
+    fn to_error(&self, failure: WorkerFailure, file: &FileEntry) -> ImportError {
         let path = file.path.clone();
         match failure {
-            ReadFailure::NotStarted(cause) => ImportError::ReaderFailed { path, cause },
-            ReadFailure::Crashed => ImportError::ReaderCrashed { path },
-            ReadFailure::TimedOut => {
+            WorkerFailure::Unusable(cause) => ImportError::ReaderFailed { path, cause },
+            WorkerFailure::ReplyTooLarge => {
+                ImportError::OutputTooLarge { path, megabytes: (MAX_REPLY_BYTES >> 20) as u64 }
+            }
+            WorkerFailure::TimedOut => {
                 ImportError::ReaderTimedOut { path, seconds: self.limits.seconds.get().into() }
             }
-            ReadFailure::OutOfMemory => self.limits.out_of_memory_error(&path),
-            ReadFailure::OutputTooLarge { megabytes } => {
-                ImportError::OutputTooLarge { path, megabytes }
-            }
-            ReadFailure::Reply(cause) => {
-                ImportError::ReaderFailed { path, cause: io::Error::other(cause) }
+            WorkerFailure::OutOfMemory => self.limits.out_of_memory_error(&path),
+            WorkerFailure::FileTooLarge | WorkerFailure::Ended(_) => {
+                ImportError::ReaderCrashed { path }
             }
         }
     }

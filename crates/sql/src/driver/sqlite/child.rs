@@ -2,55 +2,54 @@
 
 use std::{
     fs,
-    io::{self, BufRead, BufReader, BufWriter, Stdout, Write},
-    panic,
+    io::{self, BufReader, BufWriter, Stdout},
     process::exit,
-    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
     time::{Duration, Instant},
 };
 
 use rusqlite::Connection;
-use serde::Serialize;
 use serde_json::Value;
-use vademecum_sandbox::read_line;
+use vademecum_sandbox::{enter_sandbox, serve_requests, write_line};
 
 use super::{
     deadline::CancelOnDrop,
+    failure::TEMPORARY_SPACE_EXIT_CODE,
     message::{ReadRequest, ReaderReply, ReaderSettings},
     statement::RowSink,
 };
 use crate::Column;
 
-/// Exit code of a process whose temporary files became too large.
-pub(super) const TEMPORARY_SPACE_EXIT_CODE: i32 = 40;
 /// Stack size of the thread that runs statements, in bytes.
 const STACK_BYTES: usize = 8 * 1_024 * 1_024;
 /// Time between two measurements of the temporary files.
 const MEASURE_INTERVAL: Duration = Duration::from_millis(5);
 /// Number of file descriptors that are measured; the process cannot open more.
 const MAX_DESCRIPTORS: u32 = 64;
-/// Size of the buffer for rows, in bytes.
-const OUTPUT_BUFFER_BYTES: usize = 64 * 1_024;
 
 /// Runs the child process of an `SQLite` profile until standard input ends. Before it reads a
 /// database, it gives up the network, and access to all files but the database and its own
 /// temporary files.
 pub fn run_sqlite_reader() -> io::Result<()> {
     let mut input = BufReader::new(io::stdin());
-    let Some(settings) = read_line::<ReaderSettings>(&mut input)? else { return Ok(()) };
-    // The message of a panic would be written to the pipe of standard error, which is not read.
-    panic::set_hook(Box::new(|_| {}));
-    settings.restrictions.apply()?;
-    limit_heap(settings.max_heap_bytes).map_err(io::Error::other)?;
+    let Some(settings) = enter_sandbox::<ReaderSettings>(&mut input)? else { return Ok(()) };
+    limit_heap(settings.work.max_heap_bytes).map_err(io::Error::other)?;
     let (measure, instructions) = mpsc::channel();
-    let max_temp_bytes = settings.max_temp_bytes;
+    let max_temp_bytes = settings.work.max_temp_bytes;
     thread::Builder::new().spawn(move || watch_temporary_files(&instructions, max_temp_bytes))?;
-    let (requests, received) = mpsc::channel();
-    thread::Builder::new()
-        .stack_size(STACK_BYTES)
-        .spawn(move || run_requests(&received, &measure))?;
-    forward_requests(&mut input, &requests)?;
+    serve_requests(&mut input, STACK_BYTES, move |request: ReadRequest, output| {
+        measure.send(Measure::Begin).ok();
+        let caller = CancelOnDrop::default();
+        let deadline = caller.deadline(Instant::now() + request.timeout);
+        let reply = match request.run(deadline, output) {
+            Ok(truncated) => ReaderReply::Done { truncated },
+            Err(failure) => ReaderReply::Failed(failure),
+        };
+        measure.send(Measure::End).ok();
+        write_line(output, &reply)?;
+        Ok(true)
+    })?;
     // The parent has ended: a running statement ends with this process. Its temporary files have no
     // names.
     if let Some(folder) = settings.restrictions.temp_folder {
@@ -66,15 +65,6 @@ fn limit_heap(bytes: u64) -> Result<(), rusqlite::Error> {
     connection.query_row(&sql, [], |_| Ok(()))
 }
 
-fn forward_requests(input: &mut impl BufRead, requests: &Sender<ReadRequest>) -> io::Result<()> {
-    while let Some(request) = read_line(input)? {
-        if requests.send(request).is_err() {
-            break;
-        }
-    }
-    Ok(())
-}
-
 /// Instruction to the thread that measures the temporary files.
 #[derive(Clone, Copy)]
 enum Measure {
@@ -82,24 +72,6 @@ enum Measure {
     Begin,
     /// The statement has ended.
     End,
-}
-
-/// Runs statements and writes their rows. Ends the process when they cannot be written.
-fn run_requests(requests: &Receiver<ReadRequest>, measure: &Sender<Measure>) {
-    let mut output = Output(BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, io::stdout()));
-    let mut sent = output.finish(&ReaderReply::Ready);
-    while let (Ok(()), Ok(request)) = (&sent, requests.recv()) {
-        measure.send(Measure::Begin).ok();
-        let caller = CancelOnDrop::default();
-        let deadline = caller.deadline(Instant::now() + request.timeout);
-        let reply = match request.run(deadline, &mut output) {
-            Ok(truncated) => ReaderReply::Done { truncated },
-            Err(failure) => ReaderReply::Failed(failure),
-        };
-        measure.send(Measure::End).ok();
-        sent = output.finish(&reply);
-    }
-    exit(1)
 }
 
 /// Ends the process when the temporary files of a statement become too large. `SQLite` can be
@@ -137,26 +109,12 @@ fn temporary_bytes() -> u64 {
 }
 
 /// Standard output, as lines of JSON.
-struct Output(BufWriter<Stdout>);
-
-impl Output {
-    fn write_line(&mut self, message: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer(&mut self.0, message)?;
-        self.0.write_all(b"\n")
-    }
-
-    fn finish(&mut self, reply: &ReaderReply) -> io::Result<()> {
-        self.write_line(reply)?;
-        self.0.flush()
-    }
-}
-
-impl RowSink for Output {
+impl RowSink for BufWriter<Stdout> {
     fn columns(&mut self, columns: Vec<Column>) -> io::Result<()> {
-        self.write_line(&ReaderReply::Columns(columns))
+        write_line(self, &ReaderReply::Columns(columns))
     }
 
     fn row(&mut self, row: Vec<Value>) -> io::Result<()> {
-        self.write_line(&row)
+        write_line(self, &row)
     }
 }

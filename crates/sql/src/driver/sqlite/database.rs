@@ -15,7 +15,8 @@ use super::{
     deadline::{CancelOnDrop, StatementDeadline},
     failure::ReadFailure,
     message::ReadRequest,
-    readers::{ReadLimits, sqlite_readers},
+    readers::sqlite_readers,
+    settings::ReadLimits,
     statement::{RunExtent, run_statement},
 };
 use crate::{

@@ -2,8 +2,9 @@
 
 use rusqlite::Error;
 use serde::{Deserialize, Serialize};
+use vademecum_sandbox::WorkerFailure;
 
-use super::readers::ReadLimits;
+use super::settings::ReadLimits;
 use crate::{
     ErrorCode, QueryCaps, SqlError,
     driver::error::{parameter_mismatch, read_only_violation, statement_timeout},
@@ -12,6 +13,9 @@ use crate::{
 /// Prefixes of the error messages for a function that the authorizer denies, and for an untrusted
 /// function in a view.
 const DENIAL_PREFIXES: [&str; 2] = ["not authorized to use function", "unsafe use of"];
+
+/// Exit code of a process whose temporary files became too large.
+pub(super) const TEMPORARY_SPACE_EXIT_CODE: i32 = 40;
 
 /// Reason why a statement failed, as a child process sends it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,6 +114,21 @@ impl From<Error> for ReadFailure {
                 Self::ReadOnly(message)
             }
             _ => Self::Failed(message),
+        }
+    }
+}
+
+impl From<WorkerFailure> for ReadFailure {
+    fn from(failure: WorkerFailure) -> Self {
+        match failure {
+            WorkerFailure::Unusable(error) => Self::NotSent(error.to_string()),
+            WorkerFailure::ReplyTooLarge => Self::NotSent("a reply is too large".to_owned()),
+            WorkerFailure::TimedOut => Self::TimedOut,
+            WorkerFailure::OutOfMemory => Self::OutOfMemory,
+            WorkerFailure::FileTooLarge | WorkerFailure::Ended(Some(TEMPORARY_SPACE_EXIT_CODE)) => {
+                Self::OutOfTemporarySpace
+            }
+            WorkerFailure::Ended(_) => Self::Crashed,
         }
     }
 }

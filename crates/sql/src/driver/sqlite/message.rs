@@ -1,13 +1,11 @@
 //! Messages between the parent and a process that reads a database: one line of JSON each.
 //!
-//! The child sends [`ReaderReply::Ready`] when it is restricted. To each [`ReadRequest`] it replies
-//! with [`ReaderReply::Columns`], a line with a JSON array for each row, and
-//! [`ReaderReply::Done`], or at any point with [`ReaderReply::Failed`].
+//! To each [`ReadRequest`] the child replies with [`ReaderReply::Columns`], a line with a JSON array
+//! for each row, and [`ReaderReply::Done`], or at any point with [`ReaderReply::Failed`].
 
 use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use vademecum_sandbox::Restrictions;
 
 use super::{
     connection::open_for_reading,
@@ -17,11 +15,9 @@ use super::{
 };
 use crate::{Column, Parameter, QueryCaps};
 
-/// Settings of a child process: the first line that it receives.
+/// Settings of a child process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ReaderSettings {
-    /// Restrictions of the process.
-    pub(super) restrictions: Restrictions,
     /// Maximum size of all temporary files together, in bytes.
     pub(super) max_temp_bytes: u64,
     /// Maximum memory of `SQLite`, in bytes.
@@ -47,8 +43,6 @@ pub(super) struct ReadRequest {
 /// A line from the child that is not a row.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ReaderReply {
-    /// The process is restricted and waits for requests.
-    Ready,
     /// The columns of the result.
     Columns(Vec<Column>),
     /// All rows are sent.

@@ -17,10 +17,10 @@ mod failure;
 mod message;
 mod process;
 mod readers;
+mod settings;
 mod statement;
 
 pub(super) use self::database::Sqlite;
 pub use self::{
-    child::run_sqlite_reader,
-    readers::{SqliteReaderSettings, set_sqlite_readers},
+    child::run_sqlite_reader, readers::set_sqlite_readers, settings::SqliteReaderSettings,
 };

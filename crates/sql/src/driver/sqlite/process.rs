@@ -5,22 +5,17 @@ use std::{
     fs::{self, File},
     io::{self, Read as _},
     path::{Path, PathBuf},
-    process::ExitStatus,
+    time::Instant,
 };
 
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
-};
-use vademecum_sandbox::{Restrictions, child_command, to_line};
+use vademecum_sandbox::{ChildSettings, Restrictions, Worker, WorkerFailure, child_command};
 
 use super::{
-    child::TEMPORARY_SPACE_EXIT_CODE,
     failure::ReadFailure,
     message::{ReadRequest, ReaderReply, ReaderSettings},
-    readers::SqliteReaderSettings,
+    settings::SqliteReaderSettings,
 };
 use crate::{QueryCaps, Rows, driver::row_collector::RowCollector};
 
@@ -32,8 +27,6 @@ const PREFERRED_TEMP_FOLDER: &str = "/var/tmp";
 const SYSTEM_FILES: [&str; 3] = ["/dev/urandom", "/etc/localtime", "/usr/share/zoneinfo"];
 /// Maximum size of a line that is not a row, in bytes.
 const MAX_REPLY_BYTES: usize = 16 * 1_024 * 1_024;
-/// Number of bytes of the standard error of a dead process that are read.
-const MAX_ERROR_BYTES: u64 = 64 * 1_024;
 /// Positions of the file format versions in the header of a database, and the value that stands for
 /// a write-ahead log.
 const FORMAT_VERSIONS: std::ops::Range<usize> = 18..20;
@@ -47,113 +40,73 @@ pub(super) struct ReaderProcess {
     /// Whether the process has already run a statement.
     pub(super) is_reused: bool,
     // Dropped, and so killed, before its folder is removed.
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-    errors: ChildStderr,
+    pub(super) worker: Worker,
     _folder: TempDir,
 }
 
 impl ReaderProcess {
     /// Starts a process that can read the database, its neighbours and nothing else.
-    pub(super) async fn start(
+    pub(super) fn start(
         settings: &SqliteReaderSettings,
         path: PathBuf,
+        deadline: Instant,
     ) -> Result<Self, ReadFailure> {
-        let not_started = |error: io::Error| ReadFailure::NotSent(error.to_string());
-        let own = settings.clone();
-        // Blocking: starting a process takes about a millisecond, and a path may be remote.
-        let started = tokio::task::spawn_blocking(move || Self::spawn(&own, path));
-        let started = started.await.map_err(|error| not_started(io::Error::other(error)))?;
-        let (mut process, line) = started.map_err(not_started)?;
-        process.input.write_all(&line).await.map_err(not_started)?;
-        match process.read_reply(MAX_REPLY_BYTES).await? {
-            Line::Reply(ReaderReply::Ready) => Ok(process),
-            Line::Reply(_) | Line::Row(..) => Err(unexpected_reply()),
-        }
-    }
-
-    /// Returns the process and the first line to send to it.
-    fn spawn(settings: &SqliteReaderSettings, path: PathBuf) -> io::Result<(Self, Vec<u8>)> {
-        let folder = create_temp_folder()?;
-        let temp_folder = folder.path().canonicalize()?;
-        let restrictions = restrictions(settings, &path, &temp_folder);
+        let folder = create_temp_folder().map_err(WorkerFailure::Unusable)?;
+        let temp_folder = folder.path().canonicalize().map_err(WorkerFailure::Unusable)?;
         let megabyte = 1_024 * 1_024;
-        let line = to_line(&ReaderSettings {
-            restrictions,
+        let work = ReaderSettings {
             max_temp_bytes: u64::from(settings.limits.temp_mb) * megabyte,
             max_heap_bytes: u64::from(settings.limits.memory_mb) * megabyte,
-        })?;
-        let mut command = Command::from(child_command(&settings.program, SUBCOMMAND));
-        command.env("SQLITE_TMPDIR", &temp_folder).kill_on_drop(true);
+        };
+        let restrictions = restrictions(settings, &path, &temp_folder);
+        let mut command = child_command(&settings.program, SUBCOMMAND);
+        command.env("SQLITE_TMPDIR", &temp_folder);
         if let Some(zone) = &settings.time_zone {
             command.env("TZ", zone);
         }
-        let mut child = command.spawn()?;
-        let (Some(input), Some(output), Some(errors)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err(io::Error::other("the process has no pipes"));
-        };
-        let output = BufReader::with_capacity(64 * 1_024, output);
-        let process =
-            Self { path, is_reused: false, child, input, output, errors, _folder: folder };
-        Ok((process, line))
+        let worker = Worker::start(command, &ChildSettings { restrictions, work }, deadline)?;
+        Ok(Self { path, is_reused: false, worker, _folder: folder })
     }
 
-    /// Runs a statement. The process must not be used again after a failure of which
-    /// [`is_usable_after`] returns false.
-    pub(super) async fn run(
+    /// Runs a statement. The process is killed at the deadline, because one step of a statement may
+    /// take long.
+    pub(super) fn run(
         &mut self,
         request: &ReadRequest,
         caps: QueryCaps,
+        deadline: Instant,
     ) -> Result<Rows, ReadFailure> {
-        let not_sent = |error: io::Error| ReadFailure::NotSent(error.to_string());
-        let line = to_line(request).map_err(not_sent)?;
-        if self.input.write_all(&line).await.is_err() {
-            return Err(self.explain_end().await);
-        }
+        // A process that cannot receive anything has ended.
+        self.worker.send(request, deadline).map_err(|_| ReadFailure::Crashed)?;
         // The process leaves out the rows before the offset, and keeps the other limits as well.
         let caps = QueryCaps { offset: 0, ..caps };
         let max_line = caps.max_bytes.max(MAX_REPLY_BYTES);
-        let mut rows = match self.read_reply(max_line).await? {
-            Line::Reply(ReaderReply::Columns(columns)) => RowCollector::new(columns, caps),
-            Line::Reply(ReaderReply::Failed(failure)) => return Err(failure),
-            Line::Reply(ReaderReply::Ready | ReaderReply::Done { .. }) | Line::Row(..) => {
-                return Err(unexpected_reply());
-            }
-        };
+        let mut rows = None;
         loop {
-            match self.read_reply(max_line).await? {
-                Line::Row(row, bytes) => {
-                    if !rows.push_row(row, bytes) {
+            match (self.read_reply(max_line)?, rows.take()) {
+                (Line::Reply(ReaderReply::Columns(columns)), None) => {
+                    rows = Some(RowCollector::new(columns, caps));
+                }
+                (Line::Row(row, bytes), Some(mut begun)) => {
+                    if !begun.push_row(row, bytes) {
                         return Err(unexpected_reply());
                     }
+                    rows = Some(begun);
                 }
-                Line::Reply(ReaderReply::Done { truncated }) => {
+                (Line::Reply(ReaderReply::Done { truncated }), Some(mut all)) => {
                     if truncated {
-                        rows.mark_truncated();
+                        all.mark_truncated();
                     }
-                    return Ok(rows.into_rows());
+                    return Ok(all.into_rows());
                 }
-                Line::Reply(ReaderReply::Failed(failure)) => return Err(failure),
-                Line::Reply(ReaderReply::Ready | ReaderReply::Columns(_)) => {
-                    return Err(unexpected_reply());
-                }
+                (Line::Reply(ReaderReply::Failed(failure)), _) => return Err(failure),
+                (Line::Reply(_) | Line::Row(..), _) => return Err(unexpected_reply()),
             }
         }
     }
 
-    async fn read_reply(&mut self, max_bytes: usize) -> Result<Line, ReadFailure> {
-        let mut line = Vec::new();
-        let limit = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
-        let read = (&mut self.output).take(limit).read_until(b'\n', &mut line).await;
-        if read.is_err() || line.is_empty() {
-            return Err(self.explain_end().await);
-        }
-        if line.pop() != Some(b'\n') {
-            return Err(unexpected_reply());
-        }
+    fn read_reply(&mut self, max_bytes: usize) -> Result<Line, ReadFailure> {
+        let line = self.worker.receive(max_bytes)?;
         let parsed = match line.first() {
             Some(b'[') => serde_json::from_slice(&line).map(|row| Line::Row(row, line.len())),
             _ => serde_json::from_slice(&line).map(Line::Reply),
@@ -161,22 +114,10 @@ impl ReaderProcess {
         parsed.map_err(|error| ReadFailure::NotSent(error.to_string()))
     }
 
-    /// Returns the reason why the process ended.
-    async fn explain_end(&mut self) -> ReadFailure {
-        let status = self.child.wait().await.ok();
-        if status.is_some_and(exceeded_temporary_space) {
-            return ReadFailure::OutOfTemporarySpace;
-        }
-        let mut errors = Vec::new();
-        let read = (&mut self.errors).take(MAX_ERROR_BYTES).read_to_end(&mut errors).await;
-        let errors = String::from_utf8_lossy(&errors);
-        tracing::debug!(?status, %errors, complete = read.is_ok(), "a SQLite reader ended");
-        // The message of the standard library when an allocation fails.
-        if errors.contains("memory allocation of") {
-            ReadFailure::OutOfMemory
-        } else {
-            ReadFailure::Crashed
-        }
+    /// Returns true if the process is as good as new after a statement with this result. Otherwise
+    /// it must not be used again.
+    pub(super) fn is_usable_after(&mut self, done: &Result<Rows, ReadFailure>) -> bool {
+        self.worker.rest() && done.as_ref().err().is_none_or(leaves_process_usable)
     }
 }
 
@@ -189,7 +130,7 @@ enum Line {
 }
 
 /// Returns true if the process is as good as new after the failure.
-pub(super) fn is_usable_after(failure: &ReadFailure) -> bool {
+fn leaves_process_usable(failure: &ReadFailure) -> bool {
     match failure {
         ReadFailure::ParameterCount { .. }
         | ReadFailure::ReadOnly(_)
@@ -237,17 +178,4 @@ fn has_write_ahead_log(path: &Path) -> bool {
     let mut header = [0; FORMAT_VERSIONS.end];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
     read.is_ok() && header.get(FORMAT_VERSIONS).is_some_and(|it| it.contains(&WAL_FORMAT))
-}
-
-/// Returns true if the process ended because of its temporary files.
-fn exceeded_temporary_space(status: ExitStatus) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::process::ExitStatusExt as _;
-
-        if status.signal() == Some(rustix::process::Signal::XFSZ.as_raw()) {
-            return true;
-        }
-    }
-    status.code() == Some(TEMPORARY_SPACE_EXIT_CODE)
 }

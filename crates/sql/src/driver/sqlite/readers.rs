@@ -2,17 +2,19 @@
 //! wait for their next one.
 
 use std::{
-    path::PathBuf,
+    path::Path,
     sync::{Mutex, OnceLock, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    task::{JoinError, spawn_blocking},
+    time::timeout_at,
+};
 
 use super::{
-    failure::ReadFailure,
-    message::ReadRequest,
-    process::{ReaderProcess, is_usable_after},
+    failure::ReadFailure, message::ReadRequest, process::ReaderProcess,
+    settings::SqliteReaderSettings,
 };
 use crate::{QueryCaps, Rows, SqlError};
 
@@ -23,32 +25,6 @@ const INTERRUPT_GRACE: Duration = Duration::from_millis(30);
 
 /// The readers of this process, if they are set.
 static READERS: OnceLock<SqliteReaders> = OnceLock::new();
-
-/// Limits of one read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ReadLimits {
-    /// Maximum memory, in megabytes (2^20 bytes).
-    pub(super) memory_mb: u32,
-    /// Maximum size of the temporary files, in megabytes.
-    pub(super) temp_mb: u32,
-}
-
-/// Settings of the processes that read databases.
-#[derive(Clone, Debug)]
-pub struct SqliteReaderSettings {
-    pub(super) program: PathBuf,
-    pub(super) time_zone: Option<String>,
-    pub(super) limits: ReadLimits,
-}
-
-impl SqliteReaderSettings {
-    /// Creates settings for a program whose command `sqlite-reader` calls
-    /// [`run_sqlite_reader`](super::run_sqlite_reader). `time_zone` is the variable `TZ`; the limits
-    /// of a read are in megabytes.
-    pub fn new(program: PathBuf, time_zone: Option<String>, memory_mb: u32, temp_mb: u32) -> Self {
-        Self { program, time_zone, limits: ReadLimits { memory_mb, temp_mb } }
-    }
-}
 
 /// Makes all reads of `SQLite` files run in processes of their own, once for this process. Without
 /// settings, as in tests and benches that call this library, they run in this process, without
@@ -77,34 +53,36 @@ impl SqliteReaders {
         caps: QueryCaps,
     ) -> Result<Rows, SqlError> {
         let deadline = Instant::now() + caps.timeout;
-        let done = match self.take_process(request, deadline).await {
-            Ok(process) => self.run(process, request, caps, deadline).await,
-            Err(failure) => Err(failure),
-        };
+        let done = self.run(request, caps, deadline).await;
         done.map_err(|failure| failure.into_error(caps, self.settings.limits))
     }
 
-    /// Runs a statement in a process. If the process had run others before and cannot run this one,
-    /// a new one does: the file may have been replaced, or be written in another way now.
+    /// Runs a statement in an idle process of its database, or else in a new one.
     async fn run(
         &self,
-        mut process: ReaderProcess,
         request: &ReadRequest,
         caps: QueryCaps,
         deadline: Instant,
     ) -> Result<Rows, ReadFailure> {
+        let mut idle = self.take_idle(&request.path);
         loop {
-            let timeout = deadline.saturating_duration_since(Instant::now());
-            let request = request.with_timeout(timeout);
-            let done = timeout_at(deadline + INTERRUPT_GRACE, process.run(&request, caps)).await;
-            // Without a reply the process is killed, because one step of the statement takes long.
-            let Ok(done) = done else { return Err(ReadFailure::TimedOut) };
+            let mut process = match idle.take() {
+                Some(process) => process,
+                None => self.start_process(request, deadline).await?,
+            };
+            let sent = request.with_timeout(deadline.saturating_duration_since(Instant::now()));
+            let guard = process.worker.kill_guard();
+            let run = spawn_blocking(move || {
+                let done = process.run(&sent, caps, deadline + INTERRUPT_GRACE);
+                (process, done)
+            });
+            let (mut process, done) = run.await.map_err(|error| not_run(&error))?;
+            guard.disarm();
             match done {
-                Err(ReadFailure::NotOpened(_) | ReadFailure::Crashed) if process.is_reused => {
-                    process = self.start_process(&request, deadline).await?;
-                }
+                // The file may have been replaced, or be written in another way now.
+                Err(ReadFailure::NotOpened(_) | ReadFailure::Crashed) if process.is_reused => {}
                 done => {
-                    if done.as_ref().err().is_none_or(is_usable_after) {
+                    if process.is_usable_after(&done) {
                         self.keep(process);
                     }
                     return done;
@@ -113,21 +91,10 @@ impl SqliteReaders {
         }
     }
 
-    /// Returns an idle process of this database, or a new one.
-    async fn take_process(
-        &self,
-        request: &ReadRequest,
-        deadline: Instant,
-    ) -> Result<ReaderProcess, ReadFailure> {
-        let idle = {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            let at = idle.iter().rposition(|process| process.path == request.path);
-            at.map(|at| idle.remove(at))
-        };
-        match idle {
-            Some(process) => Ok(process),
-            None => self.start_process(request, deadline).await,
-        }
+    fn take_idle(&self, path: &Path) -> Option<ReaderProcess> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = idle.iter().rposition(|process| process.path == path)?;
+        Some(idle.remove(at))
     }
 
     async fn start_process(
@@ -135,8 +102,13 @@ impl SqliteReaders {
         request: &ReadRequest,
         deadline: Instant,
     ) -> Result<ReaderProcess, ReadFailure> {
-        let start = ReaderProcess::start(&self.settings, request.path.clone());
-        timeout_at(deadline, start).await.unwrap_or(Err(ReadFailure::TimedOut))
+        let (settings, path) = (self.settings.clone(), request.path.clone());
+        let start = spawn_blocking(move || ReaderProcess::start(&settings, path, deadline));
+        match timeout_at(deadline.into(), start).await {
+            Ok(started) => started.map_err(|error| not_run(&error))?,
+            // The file may be on a remote disk that does not reply.
+            Err(_) => Err(ReadFailure::TimedOut),
+        }
     }
 
     /// Keeps a process for the next statement, in place of the one that has been idle for longest.
@@ -148,4 +120,8 @@ impl SqliteReaders {
         }
         idle.push(process);
     }
+}
+
+fn not_run(error: &JoinError) -> ReadFailure {
+    ReadFailure::NotSent(error.to_string())
 }
