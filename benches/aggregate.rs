@@ -15,7 +15,11 @@
 //!
 //! `cargo bench -p vademecum-benches --bench aggregate -- --rows 10k,100k`
 
-use std::{path::Path, sync::Arc, time::Duration, time::Instant};
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -27,12 +31,10 @@ use vademecum_benches::{
     measure_thread_cpu,
 };
 use vademecum_core::config::Settings;
-use vademecum_kit::{
-    model::{Deadline, Filters, HitRequest, RankRequest, RankedMatch},
-    search::FtsQuery,
-    source::{Source, SourceError},
-    store::Store,
-};
+use vademecum_model::{Deadline, Filters};
+use vademecum_search::{FtsQuery, HitRequest, RankRequest, RankedMatch};
+use vademecum_source::{Source, SourceError};
+use vademecum_store::Store;
 
 /// Default number of queries per kind.
 const DEFAULT_QUERIES: usize = 200;

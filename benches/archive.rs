@@ -27,10 +27,7 @@ use vademecum_benches::{
     PrivatePostgres, SeededRng, TextSource, TimingSummary, fill_stores, run_bench_or_program,
     save_notes, tool_call,
 };
-use vademecum_kit::store::{
-    Database,
-    archive::{Archive, Entry, Head, PartName, Put, WriteId},
-};
+use vademecum_store::{Archive, Database, Entry, Head, PartName, Put, WriteId};
 
 /// Settings of all servers.
 const SETTINGS: &str = "[tools]\nwrite = true\n\

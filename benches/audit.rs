@@ -52,7 +52,8 @@ fn median(mut times: Vec<Duration>) -> Duration {
 fn main() -> Result<()> {
     actix::System::new().block_on(async {
         let folder = tempfile::tempdir()?;
-        let log = AuditLog::new(&config::Audit::default(), folder.path());
+        let log =
+            vademecum_accounts::audit::open_audit_log(&config::Audit::default(), folder.path());
         let (plain, audited) = (service(AuditLog::default()), service(log.clone()));
         let peer = Peer {
             principal: local_principal("bench".parse()?),

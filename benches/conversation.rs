@@ -18,10 +18,8 @@ use vademecum_benches::{
     CommonOptions, HttpClient, Passage, ServerProcess, TextSource, create_users, find_source,
     measure_thread_cpu, median_and_p99, run_bench_or_program, tool_call,
 };
-use vademecum_kit::{
-    model::{ChatDraft, Draft, DraftBody, MessageDraft, SourceName, Timestamp},
-    store::{Database, Durability, Store},
-};
+use vademecum_model::{ChatDraft, Draft, DraftBody, MessageDraft, SourceName, Timestamp};
+use vademecum_store::{Database, Durability, Store};
 use vademecum_tldw::{MissingItems, TldwFile, find_user, sync_source};
 
 /// Number of messages in a short conversation.

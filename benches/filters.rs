@@ -13,16 +13,14 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Result;
 use serde_json::{Map, json};
 use tempfile::TempDir;
-use vademecum::collections::Catalogue;
+use vademecum_actors::collections::Catalogue;
 use vademecum_benches::{Options, Report, TIMEOUT, TimingSummary, measure_thread_cpu};
 use vademecum_collections::{
     Access, Collection, Document, DocumentFilter, NewChunk, NewSource, Scope,
 };
-use vademecum_kit::{
-    model::{Deadline, RankRequest, Timestamp},
-    search::FtsQuery,
-    store::Durability,
-};
+use vademecum_model::{Deadline, Timestamp};
+use vademecum_search::{FtsQuery, RankRequest};
+use vademecum_store::Durability;
 
 /// Default number of queries.
 const DEFAULT_QUERIES: usize = 100;
@@ -112,7 +110,7 @@ impl FilterBench {
                     };
                     collection.put_document(writer, &document)?;
                 }
-                Ok::<_, vademecum_kit::source::SourceError>(())
+                Ok::<_, vademecum_source::SourceError>(())
             })?;
         }
         Ok(Self { collection, queries, rows, _folder: folder })

@@ -21,7 +21,8 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vademecum::{app::App, collections::Catalogue};
+use vademecum::app::App;
+use vademecum_actors::collections::Catalogue;
 use vademecum_benches::{
     BenchVectors, DIMENSIONS, Options, Report, TIMEOUT, Timing, TimingSummary, measure_thread_cpu,
 };
@@ -33,7 +34,8 @@ use vademecum_core::{
     config::{EmbeddingProvider, Settings},
 };
 use vademecum_embed::Embeddings;
-use vademecum_kit::{model::Deadline, store::Durability};
+use vademecum_model::Deadline;
+use vademecum_store::Durability;
 
 /// Default number of queries.
 const DEFAULT_QUERIES: usize = 100;

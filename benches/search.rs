@@ -12,7 +12,10 @@
 //!
 //! `cargo bench -p vademecum-benches --bench search -- --rows 10k,100k,1m`
 
-use std::{sync::Arc, time::Duration, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use anyhow::Result;
 use serde_json::json;
@@ -22,12 +25,10 @@ use vademecum_benches::{
     TimingSummary, compare_results, copy_with_stems, fill_notes, find_source, mean,
     measure_thread_cpu,
 };
-use vademecum_kit::{
-    model::{Deadline, RankRequest, SourceName},
-    search::FtsQuery,
-    source::Source,
-    store::Store,
-};
+use vademecum_model::{Deadline, SourceName};
+use vademecum_search::{FtsQuery, RankRequest};
+use vademecum_source::Source;
+use vademecum_store::Store;
 
 /// Default number of queries per kind.
 const DEFAULT_QUERIES: usize = 100;

@@ -20,21 +20,16 @@ use actix_web::{App, HttpResponse, HttpServer, web};
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use serde_json::{Value, json};
-use vademecum::{
-    actors::{LibraryConfig, UserRegistry},
-    registry,
-    transport::{ConnectionCount, ServerState, serve, serve_stdio},
-};
+use vademecum::registry;
+use vademecum_accounts::Authenticator;
+use vademecum_actors::{LibraryConfig, UserRegistry};
 use vademecum_benches::{
     CannedTool, ClientConnection, CommonOptions, HttpClient, Process, WebSocketClient,
     call_message, canned_result,
 };
-use vademecum_core::{
-    auth::{Authenticator, local_principal},
-    config,
-    telemetry::Monitor,
-};
+use vademecum_core::{auth::local_principal, config, telemetry::Monitor};
 use vademecum_mcp::{Outbound, Peer, Scope, Service, ServiceOptions, SessionId, SessionLimits};
+use vademecum_web::{ConnectionCount, ServerState, serve, serve_stdio};
 
 /// Number of requests per measurement.
 const REQUESTS: usize = 20_000;

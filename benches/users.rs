@@ -23,7 +23,7 @@ use vademecum_benches::{
     run_bench_or_program,
 };
 use vademecum_fts5::exact_token;
-use vademecum_kit::store::Database;
+use vademecum_store::Database;
 
 /// Passages per library.
 const PASSAGES: usize = 100;

@@ -26,7 +26,7 @@ use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 use vademecum_benches::{
     BenchVectors, DIMENSIONS, Options, Report, TimingSummary, mean, measure_thread_cpu,
 };
-use vademecum_kit::search::{
+use vademecum_search::{
     QuantizedIndex, QuantizedVector, rescore_depth,
     vector::{encode_vector, exact_similarity},
 };

@@ -11,10 +11,36 @@ mod shared_sessions;
 use std::{sync::Arc, time::Duration};
 
 use tokio::task::JoinHandle;
-use vademecum_kit::store::DataFolder;
+use vademecum_store::DataFolder;
 use vademecum_tldw::TldwError;
 
 pub use self::archive::open_data_folder;
+use vademecum_accounts::{
+    Accounts, AuthError, Authenticator, DenyRules, EndedUsers, audit::AuditStore,
+};
+use vademecum_actors::{
+    Library, UserRegistry,
+    collections::{Catalogue, CollectionError, SyncJobs, TableDatabases},
+};
+use vademecum_core::{
+    audit::AuditLog,
+    auth::{Principal, UserIdError, local_principal},
+    config::{AuthMode, ConfigError, PublicUrl, Settings},
+    telemetry::{ExporterError, Metrics, MetricsError, Monitor},
+};
+use vademecum_embed::{Embeddings, SetupError};
+use vademecum_import::ReaderLimits;
+use vademecum_mcp::{Outbound, Peer, Service, ServiceOptions};
+use vademecum_oauth::AuthorizationServer;
+use vademecum_services::{
+    custom_tools::{CustomTool, CustomToolError},
+    permalink::SiteAddress,
+    two_way::{FollowedFolders, follow_folders},
+};
+use vademecum_sql::{Databases, ProfileError, Profiles};
+use vademecum_tools::{SkillCatalog, ToolRegistry, ToolSetError};
+use vademecum_web::{ConnectionCount, Listener, PageServices, ServerState};
+
 use self::{
     archive_watch::{bound_copies, watch_archive},
     custom_tools::{CustomTools, FileVersion},
@@ -23,32 +49,7 @@ use self::{
     monitoring::MonitoredComponents,
     shared_sessions::ArchivedSessions,
 };
-use crate::{
-    actors::{Library, UserRegistry},
-    collections::{Catalogue, CollectionError, SyncJobs, TableDatabases},
-    registry,
-    services::{
-        custom_tools::{CustomTool, CustomToolError},
-        permalink::SiteAddress,
-        two_way::{FollowedFolders, follow_folders},
-    },
-    tools::{SkillCatalog, ToolRegistry, ToolSetError},
-    transport::{self, ConnectionCount, Listener, PageServices, ServerState},
-};
-use vademecum_core::{
-    audit::{AuditLog, AuditStore},
-    auth::{
-        Accounts, AuthError, Authenticator, DenyRules, EndedUsers, Principal, UserIdError,
-        local_principal,
-    },
-    config::{AuthMode, ConfigError, PublicUrl, Settings},
-    telemetry::{ExporterError, Metrics, MetricsError, Monitor},
-};
-use vademecum_embed::{Embeddings, SetupError};
-use vademecum_import::ReaderLimits;
-use vademecum_mcp::{Outbound, Peer, Service, ServiceOptions};
-use vademecum_oauth::AuthorizationServer;
-use vademecum_sql::{Databases, ProfileError, Profiles};
+use crate::registry;
 
 /// Interval between checks for users who were suspended or removed.
 const ENDED_USERS_INTERVAL: Duration = Duration::from_millis(500);
@@ -109,7 +110,7 @@ pub enum AppError {
     /// The archive could not be set up.
     #[cfg(feature = "postgres")]
     #[error("the archive cannot be used")]
-    Archive(#[from] vademecum_archive::SetupError),
+    Archive(#[from] vademecum_replication::postgres::SetupError),
     /// The metrics could not be registered.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
@@ -420,7 +421,7 @@ impl App {
         let folder_sync = self.spawn_folder_sync();
         let syncs = self.syncs.clone();
         drop(actix::spawn(tokio::task::spawn_blocking(move || syncs.remove_unused_files())));
-        let served = transport::serve(server_state, listener).await;
+        let served = vademecum_web::serve(server_state, listener).await;
         sweeper.abort();
         watcher.abort();
         archive_watch.iter().for_each(JoinHandle::abort);
@@ -453,7 +454,7 @@ impl App {
         let archive_watch = self.spawn_archive_watch();
         let tool_watch = self.spawn_tool_watch();
         let folder_sync = self.spawn_folder_sync();
-        let served = transport::serve_stdio(&server_state, principal).await;
+        let served = vademecum_web::serve_stdio(&server_state, principal).await;
         archive_watch.iter().for_each(JoinHandle::abort);
         tool_watch.abort();
         folder_sync.abort();

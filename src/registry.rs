@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use vademecum_characters::Characters;
 use vademecum_chats::Chats;
-use vademecum_kit::source::Source;
 use vademecum_media::Media;
 use vademecum_notes::Notes;
 use vademecum_prompts::Prompts;
-
-use crate::tools::{self, RegisteredTool};
+use vademecum_source::Source;
+use vademecum_tools as tools;
+use vademecum_tools::RegisteredTool;
 
 /// Returns the sources of every library.
 pub fn sources() -> Vec<Arc<dyn Source>> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use rusqlite::{Connection, OpenFlags};
-use vademecum_kit::store::Database;
+use vademecum_store::Database;
 
 use super::{Fts5Baseline, ScoredResult, WordCounts, fts5_baseline::BaselineTable};
 
@@ -129,9 +129,8 @@ fn add_items(one: &Connection, from: &Fts5Baseline, items: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{LibrarySizes, PassageSample, TextSource, copy_with_stems, fill_library};
-
     use super::*;
+    use crate::{LibrarySizes, PassageSample, TextSource, copy_with_stems, fill_library};
 
     fn filled_index(sizes: LibrarySizes) -> (tempfile::TempDir, CombinedIndex) {
         let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use vademecum::app::open_data_folder;
 use vademecum_core::config::Settings;
-use vademecum_kit::store::{DataFolder, Database, Store};
+use vademecum_store::{DataFolder, Database, Store};
 
 use super::{HttpClient, ServerProcess, create_users, rpc_message};
 

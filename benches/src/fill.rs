@@ -9,14 +9,12 @@ use std::{
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 use vademecum::registry;
-use vademecum_kit::{
-    model::{
-        CharacterDraft, ChatDraft, Draft, DraftBody, MediaDraft, MessageDraft, NoteDraft,
-        PromptDraft, SourceName, Timestamp,
-    },
-    source::{Source, SourceError},
-    store::{Database, Durability, Store},
+use vademecum_model::{
+    CharacterDraft, ChatDraft, Draft, DraftBody, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
+    SourceName, Timestamp,
 };
+use vademecum_source::{Source, SourceError};
+use vademecum_store::{Database, Durability, Store};
 
 use super::{Options, Passage, PassageSample, Passages, TantivyWriter, TextSource};
 

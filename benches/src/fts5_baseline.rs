@@ -4,7 +4,8 @@ use std::{collections::HashMap, path::Path};
 
 use anyhow::Result;
 use rusqlite::{Connection, OpenFlags};
-use vademecum_kit::{model::SourceName, store::Database};
+use vademecum_model::SourceName;
+use vademecum_store::Database;
 
 use super::{ScoredResult, WordCounts};
 

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use vademecum_kit::search::FtsQuery;
+use vademecum_search::FtsQuery;
 
 use super::{Passage, stems::stem_text, text::SeededRng};
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use vademecum_kit::{model::RankRequest, search::FtsQuery};
+use vademecum_search::{FtsQuery, RankRequest};
 
 /// Maximum time for any operation.
 pub const TIMEOUT: Duration = Duration::from_mins(10);

@@ -11,8 +11,9 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use secrecy::ExposeSecret;
 use serde_json::json;
-use vademecum_core::auth::{Accounts, KeyRequest, KeyScope, Rights};
-use vademecum_kit::store::DataFolder;
+use vademecum_accounts::{Accounts, KeyRequest};
+use vademecum_core::auth::{KeyScope, Rights};
+use vademecum_store::DataFolder;
 
 use super::Process;
 

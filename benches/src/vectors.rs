@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
-use vademecum_kit::search::vector::{decode_vector, normalize};
+use vademecum_search::vector::{decode_vector, normalize};
 
 /// Number of dimensions, as in all-MiniLM-L6-v2.
 pub const DIMENSIONS: usize = 384;

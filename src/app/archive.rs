@@ -1,7 +1,8 @@
 //! Opens the data folder and the archive of the settings.
 
 use vademecum_core::config::{ConfigError, Settings};
-use vademecum_kit::store::{DataFolder, archive::FollowOptions};
+use vademecum_replication::{FollowOptions, FollowedData};
+use vademecum_store::DataFolder;
 
 use super::AppError;
 
@@ -14,13 +15,13 @@ pub fn open_data_folder(settings: &Settings) -> Result<DataFolder, AppError> {
 #[cfg(feature = "postgres")]
 fn open_archive(
     settings: &Settings,
-) -> Result<Option<std::sync::Arc<vademecum_kit::store::archive::FollowedData>>, AppError> {
+) -> Result<Option<std::sync::Arc<dyn vademecum_store::Replication>>, AppError> {
     use std::{sync::Arc, time::Duration};
 
-    use vademecum_archive::{ArchiveOptions, PostgresArchive};
     use vademecum_collections::FULL_TEXT_REBUILD;
-    use vademecum_kit::store::{Database, archive::FollowedData};
+    use vademecum_replication::postgres::{ArchiveOptions, PostgresArchive};
     use vademecum_sql::ServerTarget;
+    use vademecum_store::Database;
 
     use crate::registry;
 
@@ -53,7 +54,7 @@ fn open_archive(
 #[cfg(not(feature = "postgres"))]
 fn open_archive(
     settings: &Settings,
-) -> Result<Option<std::sync::Arc<vademecum_kit::store::archive::FollowedData>>, AppError> {
+) -> Result<Option<std::sync::Arc<dyn vademecum_store::Replication>>, AppError> {
     match settings.archive.location {
         None => Ok(None),
         Some(_) => Err(ConfigError::NoPostgres.into()),

@@ -3,10 +3,9 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use tokio::task::spawn_blocking;
-use vademecum_kit::store::archive::{Archive, FollowedData};
-
-use crate::actors::UserRegistry;
+use vademecum_actors::UserRegistry;
 use vademecum_core::telemetry::Gauge;
+use vademecum_store::{Archive, Replication};
 
 /// Interval between checks for changes of others.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
@@ -17,7 +16,7 @@ const SIZE_INTERVAL: Duration = Duration::from_mins(10);
 
 /// Checks the archive for changes of the databases in use, until the task is aborted. Logs when the
 /// archive is lost and reached again.
-pub(super) async fn watch_archive(archive: Arc<FollowedData>) {
+pub(super) async fn watch_archive(archive: Arc<dyn Replication>) {
     let mut rounds = tokio::time::interval(CHECK_INTERVAL);
     rounds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let (mut was_lost, mut since_expiry) = (false, EXPIRY_INTERVAL);
@@ -61,7 +60,7 @@ pub(super) async fn bound_copies(registry: Arc<UserRegistry>, max_bytes: u64) {
 }
 
 /// Returns the gauges of following.
-pub(super) fn archive_gauges(archive: &FollowedData) -> Vec<Gauge> {
+pub(super) fn archive_gauges(archive: &dyn Replication) -> Vec<Gauge> {
     let status = archive.status();
     let counts = status.counts();
     let total = |name, help, count: u64| {
@@ -101,7 +100,7 @@ pub(super) fn archive_gauges(archive: &FollowedData) -> Vec<Gauge> {
 
 /// Returns the gauge of the size of all copies of libraries below `users`.
 pub(super) fn cache_gauge(users: &Path) -> Gauge {
-    let bytes = crate::actors::copies_size(users);
+    let bytes = vademecum_actors::copies_size(users);
     #[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^53")]
     let bytes = bytes as f64;
     Gauge::with_labels(

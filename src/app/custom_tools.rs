@@ -7,15 +7,14 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use super::AppError;
-use crate::{
-    actors::error_chain,
-    services::custom_tools::{CheckState, CustomTool, check_tools, define_tools},
-    tools::{RegisteredTool, ToolRegistry},
-};
+use vademecum_actors::error_chain;
 use vademecum_core::{auth::Principal, config::Settings, telemetry::Metrics};
 use vademecum_mcp::Service;
+use vademecum_services::custom_tools::{CheckState, CustomTool, check_tools, define_tools};
 use vademecum_sql::{Databases, Profiles};
+use vademecum_tools::{RegisteredTool, ToolRegistry};
+
+use super::AppError;
 
 /// Maximum time for the databases to check the statements while the server starts or reloads.
 const START_CHECK_TIMEOUT: Duration = Duration::from_secs(3);

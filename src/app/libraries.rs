@@ -5,20 +5,19 @@ use std::{
     sync::Arc,
 };
 
-use vademecum_kit::{model::JournalLimits, store::DataFolder};
-use vademecum_tldw::TldwError;
-
-use super::limits::reader_limits;
-use crate::{
-    actors::{LibraryConfig, TldwDirectory, UserRegistry},
-    registry,
-    services::two_way::FollowedFolders,
-};
+use vademecum_actors::{LibraryConfig, TldwDirectory, UserRegistry};
 use vademecum_core::{
     auth::{Principal, UserIdError},
     config::{AuthMode, Settings},
 };
 use vademecum_embed::Embeddings;
+use vademecum_model::JournalLimits;
+use vademecum_services::two_way::FollowedFolders;
+use vademecum_store::DataFolder;
+use vademecum_tldw::TldwError;
+
+use super::limits::reader_limits;
+use crate::registry;
 
 /// Opens the tldw directory of the settings, if there is one.
 fn open_tldw(settings: &Settings, data: &Path) -> Result<Option<TldwDirectory>, TldwError> {

@@ -2,20 +2,20 @@
 
 use std::{path::Path, sync::Arc};
 
-use vademecum_kit::model::SourceName;
-
-use super::archive_watch::{archive_gauges, cache_gauge};
-use crate::{
-    actors::UserRegistry, collections::Catalogue, tools::RegisteredTool, transport::ConnectionCount,
-};
+use vademecum_accounts::audit::open_audit_log;
+use vademecum_actors::{UserRegistry, collections::Catalogue};
 use vademecum_core::{
-    audit::AuditLog,
     config::Settings,
     telemetry::{ExporterError, Gauge, MetricLabels, Metrics, Monitor, SpanExporter},
 };
-use vademecum_kit::store::DataFolder;
 use vademecum_mcp::{RequestObserver, Service};
+use vademecum_model::SourceName;
 use vademecum_sql::Databases;
+use vademecum_store::DataFolder;
+use vademecum_tools::RegisteredTool;
+use vademecum_web::ConnectionCount;
+
+use super::archive_watch::{archive_gauges, cache_gauge};
 
 /// Components that gauges and health checks read.
 pub(super) struct MonitoredComponents {
@@ -45,7 +45,7 @@ pub(super) fn request_observer(
 ) -> Result<RequestObserver, ExporterError> {
     let exporter =
         settings.telemetry.otlp_endpoint.as_ref().map(SpanExporter::start).transpose()?;
-    let audit = AuditLog::new(&settings.audit, data);
+    let audit = open_audit_log(&settings.audit, data);
     Ok(RequestObserver { metrics, exporter, audit })
 }
 
@@ -58,7 +58,7 @@ pub(super) fn build_monitor(observer: &RequestObserver, watched: MonitoredCompon
     let archive = catalogue.data().archive().cloned();
     let users = folder.join("users");
     let (followed, stale_reads) =
-        (archive.clone(), archive.as_ref().is_some_and(|it| it.options().stale_reads));
+        (archive.clone(), archive.as_ref().is_some_and(|it| it.permits_stale_reads()));
     Monitor::new(observer.metrics.clone())
         .with_gauges(move || {
             [activity_gauges(&service, &connections), registry.read_gauges(), databases.gauges()]

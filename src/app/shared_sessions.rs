@@ -1,20 +1,20 @@
 //! Records of protocol sessions in the archive, so that any server continues them.
 
-use std::{sync::Arc, time::Duration, time::SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use vademecum_core::auth::UserId;
-use vademecum_kit::store::{
-    DataFolder,
-    archive::{Archive, ArchiveError, FollowedData, SharedValue},
-};
 use vademecum_mcp::{SessionId, SessionRecords, Unreachable};
+use vademecum_store::{Archive, ArchiveError, DataFolder, Replication, SharedValue};
 
 /// Kind of the values in the archive.
 const KIND: &str = "session";
 
 /// Records of protocol sessions in an archive.
 #[derive(Debug)]
-pub(super) struct ArchivedSessions(Arc<FollowedData>);
+pub(super) struct ArchivedSessions(Arc<dyn Replication>);
 
 impl ArchivedSessions {
     /// Returns the records in the archive of a data folder; `None` without an archive.

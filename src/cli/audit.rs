@@ -3,20 +3,19 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use vademecum_kit::model::Timestamp;
+use vademecum_accounts::audit::{AuditFilter, AuditRow, AuditStore};
+use vademecum_core::{
+    audit::{AuditEntry, AuditOutcome},
+    auth::{KeyId, UserId},
+};
+use vademecum_model::Timestamp;
+use vademecum_services::text::{format_bytes, sanitize};
 
 use super::{
     common::CommonOptions,
     output::{print_error, print_line},
 };
-use crate::{
-    app::{App, open_data_folder},
-    services::text::{format_bytes, sanitize},
-};
-use vademecum_core::{
-    audit::{AuditEntry, AuditFilter, AuditOutcome, AuditRow, AuditStore},
-    auth::{KeyId, UserId},
-};
+use crate::app::{App, open_data_folder};
 
 /// Print the audit log: calls, failed logins and administrative commands
 #[derive(Debug, clap::Args)]

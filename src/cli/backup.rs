@@ -3,19 +3,16 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result};
+use vademecum_services::{
+    backup::create_backup,
+    text::{format_count, format_item_count},
+};
 
 use super::{
     common::CommonOptions,
     output::{print_json, print_line},
 };
-use crate::{
-    app::open_data_folder,
-    registry,
-    services::{
-        backup::create_backup,
-        text::{format_count, format_item_count},
-    },
-};
+use crate::{app::open_data_folder, registry};
 
 /// Back up the databases, also while a server uses them
 #[derive(Debug, clap::Args)]

@@ -9,11 +9,12 @@ use std::{
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
+use vademecum_mcp::{ToolEffect, Toolset};
+use vademecum_tools::RegisteredTool;
 use zip::{CompressionMethod, DateTime, ZipWriter, write::SimpleFileOptions};
 
 use super::{common::CommonOptions, connect::LaunchCommand, output::print_line};
-use crate::{registry, tools::RegisteredTool};
-use vademecum_mcp::{ToolEffect, Toolset};
+use crate::registry;
 
 /// Version of the manifest's specification.
 const MANIFEST_VERSION: &str = "0.3";

@@ -3,14 +3,15 @@
 use std::{error::Error, io, process::ExitCode};
 
 use anyhow::Result;
+use vademecum_core::config::PublicUrl;
+use vademecum_services::check::ServerCheck;
+use vademecum_store::{ArchiveError, StoreError};
 
 use super::{
     common::CommonOptions,
     output::{print_json, print_line},
 };
-use crate::{app::App, registry, services::check::ServerCheck};
-use vademecum_core::config::PublicUrl;
-use vademecum_kit::store::{StoreError, archive::ArchiveError};
+use crate::{app::App, registry};
 
 /// Check settings and databases; rebuild indexes
 #[derive(Debug, clap::Args)]

@@ -4,16 +4,17 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
-use vademecum_kit::model::Timestamp;
+use vademecum_core::auth::KeyId;
+use vademecum_model::Timestamp;
 use vademecum_oauth::{AuthorizationServer, Grant, RegisteredClient};
+use vademecum_services::text::format_count;
 
 use super::{
     audit::{record_command, sanitize_columns},
     common::CommonOptions,
     output::print_line,
 };
-use crate::{app::App, services::text::format_count};
-use vademecum_core::auth::KeyId;
+use crate::app::App;
 
 /// List the clients that users admitted with a browser, and revoke them
 #[derive(Debug, Subcommand)]

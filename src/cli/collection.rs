@@ -6,23 +6,21 @@ use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use indicatif::ProgressBar;
 use serde::Serialize;
+use vademecum_actors::collections::{CollectionPlan, CollectionRecord, CollectionSpec, SyncReport};
 use vademecum_collections::SourceCounts;
-use vademecum_kit::model::{Deadline, Timestamp};
+use vademecum_core::{
+    auth::{AccessTag, UserId},
+    config::{CollectionTable, Folder},
+};
+use vademecum_model::{Deadline, Timestamp};
+use vademecum_services::text::sanitize;
 
 use super::{
     common::CommonOptions,
     output::{print_error, print_json, print_line},
     progress::progress_bar,
 };
-use crate::{
-    app::App,
-    collections::{CollectionPlan, CollectionRecord, CollectionSpec, SyncReport},
-    services::text::sanitize,
-};
-use vademecum_core::{
-    auth::{AccessTag, UserId},
-    config::{CollectionTable, Folder},
-};
+use crate::app::App;
 
 /// Maximum time to count the contents of a collection.
 const COUNT_TIMEOUT: Duration = Duration::from_mins(1);

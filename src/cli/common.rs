@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use vademecum_core::config::Settings;
+use vademecum_store::make_private;
 
 use crate::app::App;
-use vademecum_core::config::Settings;
-use vademecum_kit::store::make_private;
 
 /// Options that every command accepts.
 #[derive(Clone, Debug, clap::Args)]

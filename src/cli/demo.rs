@@ -8,24 +8,21 @@ use std::{
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use vademecum_kit::{journal::ConflictCopies, model::SourceName};
+use vademecum_accounts::LocalToken;
+use vademecum_core::config::{Archive, Auth, ListenAddress, Settings};
+use vademecum_model::SourceName;
+use vademecum_services::{
+    import::{ImportOptions, import_files},
+    text::format_count,
+};
+use vademecum_vault::journal::ConflictCopies;
+use vademecum_web::Listener;
 
 use super::{
     common::CommonOptions, get::parse_tool_reply, login::create_login_link, output::print_line,
     progress::progress_callback, search,
 };
-use crate::{
-    app::App,
-    services::{
-        import::{ImportOptions, import_files},
-        text::format_count,
-    },
-    transport::Listener,
-};
-use vademecum_core::{
-    auth::LocalToken,
-    config::{Archive, Auth, ListenAddress, Settings},
-};
+use crate::app::App;
 
 /// Query that the demo runs.
 const DEMO_QUERY: &str = "how do I keep a sourdough starter alive?";

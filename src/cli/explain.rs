@@ -4,16 +4,16 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
+use vademecum_services::text::sanitize;
+use vademecum_sql::{
+    ProfileConnection,
+    plan::{ExplainOptions, PlanBody, PlanFormat, QueryPlan, explain_query},
+};
 
 use super::{
     common::CommonOptions,
     database::{print_json_envelope, read_statement, run_with_connection},
     output::print_line,
-};
-use crate::services::text::sanitize;
-use vademecum_sql::{
-    ProfileConnection,
-    plan::{ExplainOptions, PlanBody, PlanFormat, QueryPlan, explain_query},
 };
 
 /// Show the execution plan of a query on the database of a profile

@@ -3,16 +3,14 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
+use vademecum_services::{export::export_library, text::format_item_count};
 
 use super::{
     common::CommonOptions,
     output::{print_json, print_line},
     progress::progress_callback,
 };
-use crate::{
-    registry,
-    services::{export::export_library, text::format_item_count},
-};
+use crate::registry;
 
 /// Write the library as Markdown and JSON files
 #[derive(Debug, clap::Args)]

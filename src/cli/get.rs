@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use vademecum_kit::model::Uri;
+use vademecum_model::Uri;
 
 use super::{
     common::CommonOptions,

@@ -2,12 +2,12 @@
 
 use console::{Style, measure_text_width, truncate_str};
 use serde_json::Value;
+use vademecum_services::text::sanitize;
 
 use super::{
     output::terminal_width,
     search::{single_line, str_or_empty},
 };
-use crate::services::text::sanitize;
 
 /// Minimum width of a line, in columns.
 const MIN_WIDTH: usize = 24;

@@ -7,27 +7,25 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use vademecum_actors::Library;
 use vademecum_core::config::check_inner_folder;
 use vademecum_import::{ReaderLimits, TwoWayFolder};
-use vademecum_kit::{journal::ConflictCopies, model::SourceName};
+use vademecum_model::SourceName;
+use vademecum_services::import::ImportOptions;
 use vademecum_tldw::TldwUser;
+use vademecum_vault::journal::ConflictCopies;
 
 use super::{
     common::CommonOptions,
     output::{print_error, print_json, print_json_line, print_line},
     progress::{progress_bar, progress_callback},
 };
-use crate::{
-    actors::Library,
-    app::App,
-    services::{
-        import::{
-            ImportOptions, ImportSummary, TargetUser, WatchEvent, copy_folders, import_files,
-            watch_files,
-        },
-        text::sanitize,
-        two_way::{SyncLock, SyncScope, sync_folder},
-    },
+use crate::app::App;
+pub use vademecum_services::import::ImportSummary;
+use vademecum_services::{
+    import::{TargetUser, WatchEvent, copy_folders, import_files, watch_files},
+    text::sanitize,
+    two_way::{SyncLock, SyncScope, sync_folder},
 };
 
 /// Maximum time to wait for another process that synchronizes the folder.

@@ -5,15 +5,17 @@ use std::{process::ExitCode, str::FromStr, time::Duration};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use secrecy::ExposeSecret as _;
-use vademecum_kit::model::Timestamp;
+use vademecum_accounts::{Accounts, KeyRecord, KeyRequest};
+use vademecum_core::auth::{KeyId, KeyScope, Right, UserId};
+use vademecum_model::Timestamp;
+use vademecum_services::text::sanitize;
 
 use super::{
     audit::record_command,
     common::CommonOptions,
     output::{print_error, print_line},
 };
-use crate::{app::App, services::text::sanitize};
-use vademecum_core::auth::{Accounts, KeyId, KeyRecord, KeyRequest, KeyScope, Right, UserId};
+use crate::app::App;
 
 /// Lifetime of a key without `--expires`.
 const DEFAULT_LIFETIME: Duration = Duration::from_hours(365 * 24);

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
+use vademecum_services::text::sanitize;
 
 use super::{
     common::CommonOptions,
@@ -11,7 +12,6 @@ use super::{
     output::{print_json, print_line, terminal_width},
     search::{print_failed_sources, single_line, str_or_empty},
 };
-use crate::services::text::sanitize;
 
 /// Minimum width of a line, in terminal columns.
 const MIN_WIDTH: usize = 20;

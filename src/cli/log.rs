@@ -3,17 +3,15 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use vademecum_kit::{
-    journal::JournalEntry,
-    model::{Deadline, SourceName, Timestamp, Uri},
-};
+use vademecum_actors::Library;
+use vademecum_model::{Deadline, SourceName, Timestamp, Uri};
+use vademecum_vault::journal::JournalEntry;
 
 use super::{
     audit::{parse_since, sanitize_columns},
     common::CommonOptions,
     output::{print_json, print_line},
 };
-use crate::actors::Library;
 
 /// Time to read the journals.
 const READ_TIMEOUT: std::time::Duration = std::time::Duration::from_mins(1);

@@ -5,18 +5,16 @@ use std::{num::NonZeroU32, path::Path, process::ExitCode};
 use anyhow::Result;
 use clap::ValueEnum;
 use serde_json::json;
+use vademecum_services::{
+    migrate::{Amount, Direction, Migration, OwnerReport},
+    text::{format_bytes, format_count},
+};
 
 use super::{
     common::CommonOptions,
     output::{print_error, print_json, print_line},
 };
-use crate::{
-    app::open_data_folder,
-    services::{
-        migrate::{Amount, Direction, Migration, OwnerReport},
-        text::{format_bytes, format_count},
-    },
-};
+use crate::app::open_data_folder;
 
 /// Maximum time to store one database, in milliseconds. A server waits less for a write.
 const PUT_TIMEOUT_MS: NonZeroU32 = NonZeroU32::MIN.saturating_add(3_599_999);

@@ -10,8 +10,7 @@ use std::{
 
 use anyhow::Result;
 use serde::Serialize;
-
-use crate::services::text::{is_harmful, sanitize_lines};
+use vademecum_services::text::{is_harmful, sanitize_lines};
 
 /// Prints a line, or several, to standard output.
 pub(super) fn print_line(line: &str) {

@@ -14,21 +14,21 @@ use console::Term;
 use secrecy::{ExposeSecret as _, SecretString, zeroize::Zeroizing};
 use serde::Serialize;
 use serde_json::json;
+use vademecum_core::{
+    auth::{Principal, local_principal},
+    config::{self, PassphraseSource, Settings},
+};
+use vademecum_services::{
+    atomic_write,
+    check::{ProfileDiagnosis, ProfileFinding, open_database, query_version},
+    text::sanitize,
+};
+use vademecum_sql::{ErrorCode, Profile as Database, Profiles, SqlError};
 
 use super::{
     common::CommonOptions,
     output::{print_error, print_json, print_line},
 };
-use crate::services::{
-    atomic_write,
-    check::{ProfileDiagnosis, ProfileFinding, open_database, query_version},
-    text::sanitize,
-};
-use vademecum_core::{
-    auth::{Principal, local_principal},
-    config::{self, PassphraseSource, Settings},
-};
-use vademecum_sql::{ErrorCode, Profile as Database, Profiles, SqlError};
 
 /// List, show and test the database profiles of the settings
 #[derive(Debug, Subcommand)]

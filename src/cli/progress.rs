@@ -3,8 +3,7 @@
 use std::{fmt::Write, sync::Arc};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-
-use crate::services::progress::{Progress, ProgressCallback};
+use vademecum_services::progress::{Progress, ProgressCallback};
 
 /// Creates a progress bar. It is visible only if standard error is a terminal.
 pub(super) fn progress_bar(count: usize, things: &'static str) -> ProgressBar {

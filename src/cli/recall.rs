@@ -15,17 +15,16 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use vademecum_accounts::{CallerAccount, LocalToken};
+use vademecum_core::config::{AuthMode, LocalAccess, Settings, secret_variable};
+use vademecum_web::find_account;
 
 use super::{
     common::CommonOptions,
     connect::{EnvVarName, ServerUrl},
     get::request_message,
 };
-use crate::{app::App, transport::find_account};
-use vademecum_core::{
-    auth::{CallerAccount, LocalToken},
-    config::{AuthMode, LocalAccess, Settings, secret_variable},
-};
+use crate::app::App;
 
 /// Time limit of the work. With the start and the end of the process, a prompt waits for less than
 /// 100 ms.

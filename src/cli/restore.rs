@@ -4,18 +4,16 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 use serde_json::json;
+use vademecum_services::{
+    backup::{BackupKeys, restore_backup},
+    text::format_count,
+};
 
 use super::{
     common::CommonOptions,
     output::{print_json, print_line},
 };
-use crate::{
-    app::open_data_folder,
-    services::{
-        backup::{BackupKeys, restore_backup},
-        text::format_count,
-    },
-};
+use crate::app::open_data_folder;
 
 /// Restore a backup
 #[derive(Debug, clap::Args)]

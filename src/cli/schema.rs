@@ -5,18 +5,18 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
+use vademecum_services::text::sanitize;
+use vademecum_sql::{
+    ProfileConnection,
+    keys::{self, ForeignKey, Index},
+    schema::{self, ColumnFilter, SchemaFilter, Table},
+};
 
 use super::{
     common::CommonOptions,
     database::{print_json_envelope, run_with_connection},
     explain::OutputFormat,
     output::{print_error, print_line},
-};
-use crate::services::text::sanitize;
-use vademecum_sql::{
-    ProfileConnection,
-    keys::{self, ForeignKey, Index},
-    schema::{self, ColumnFilter, SchemaFilter, Table},
 };
 
 /// Show the tables of the database of a profile

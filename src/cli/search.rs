@@ -4,8 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-
-use crate::tools::PHRASE_NOT_FOUND;
+use vademecum_tools::PHRASE_NOT_FOUND;
 
 use super::{
     common::CommonOptions,

@@ -7,10 +7,11 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use vademecum_core::config::{AuthMode, ListenAddress, PublicUrl, Settings, ToolNames};
+use vademecum_web::Listener;
 
 use super::{common::CommonOptions, login::create_login_link, output::print_error};
-use crate::{app::App, transport::Listener};
-use vademecum_core::config::{AuthMode, ListenAddress, PublicUrl, Settings, ToolNames};
+use crate::app::App;
 
 /// Serve HTTP and WebSocket
 #[derive(Debug, clap::Args)]

@@ -3,13 +3,13 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result};
+use vademecum_import::{ImportOutcome, LedgerEntry, describe_unsupported};
+use vademecum_services::text::{format_count, sanitize};
 
 use super::{
     common::CommonOptions,
     output::{print_json, print_line},
 };
-use crate::services::text::{format_count, sanitize};
-use vademecum_import::{ImportOutcome, LedgerEntry, describe_unsupported};
 
 /// Show the import status of each file
 #[derive(Debug, clap::Args)]

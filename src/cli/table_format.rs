@@ -3,8 +3,7 @@
 use anyhow::Result;
 use console::measure_text_width;
 use serde_json::Value;
-
-use crate::services::text::sanitize;
+use vademecum_services::text::sanitize;
 
 /// Maximum width of a column, in terminal columns. Longer cells are truncated.
 const MAX_COLUMN_WIDTH: usize = 60;

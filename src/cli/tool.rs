@@ -5,6 +5,12 @@ use std::{process::ExitCode, sync::Arc, time::Instant};
 use anyhow::{Result, anyhow, bail};
 use clap::Subcommand;
 use serde_json::{Map, Value, json, value::RawValue};
+use vademecum_core::config::CustomToolName;
+use vademecum_services::{
+    custom_tools::{CustomTool, define_tools},
+    text::sanitize,
+};
+use vademecum_sql::{Databases, ErrorCode, Parameter, SqlError, custom::ParameterRule};
 
 use super::{
     common::CommonOptions,
@@ -13,12 +19,6 @@ use super::{
     profile::{ProfileAccess, report_failure},
     table_format,
 };
-use crate::services::{
-    custom_tools::{CustomTool, define_tools},
-    text::sanitize,
-};
-use vademecum_core::config::CustomToolName;
-use vademecum_sql::{Databases, ErrorCode, Parameter, SqlError, custom::ParameterRule};
 
 /// List and test the custom tools of the settings
 #[derive(Debug, Subcommand)]

@@ -3,17 +3,15 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use vademecum_kit::{
-    journal::{UndoOutcome, UndoneItem},
-    model::{ChangeAuthor, SourceName, Timestamp},
-};
+use vademecum_model::{ChangeAuthor, SourceName, Timestamp};
+use vademecum_services::text::{format_count, sanitize};
+use vademecum_vault::journal::{UndoOutcome, UndoneItem};
 
 use super::{
     audit::{parse_since, record_command},
     common::CommonOptions,
     output::{print_error, print_json, print_line},
 };
-use crate::services::text::{format_count, sanitize};
 
 /// Undo changes that clients made in the library
 #[derive(Debug, clap::Args)]

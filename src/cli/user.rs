@@ -11,20 +11,20 @@ use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use console::Term;
 use secrecy::{ExposeSecret as _, SecretString};
+use vademecum_accounts::UserRecord;
+use vademecum_core::{
+    auth::{Right, UserId},
+    config::Quotas,
+};
+use vademecum_model::Timestamp;
+use vademecum_oauth::check_password;
+use vademecum_services::{library_folders::take_from_archive, text::format_count};
+use vademecum_store::create_private_folder;
 
 use super::{
     audit::record_command, client::authorization_server, common::CommonOptions, output::print_line,
 };
-use crate::{
-    app::App,
-    services::{library_folders::take_from_archive, text::format_count},
-};
-use vademecum_core::{
-    auth::{Right, UserId, UserRecord},
-    config::Quotas,
-};
-use vademecum_kit::{model::Timestamp, store::create_private_folder};
-use vademecum_oauth::check_password;
+use crate::app::App;
 
 /// Add, list, suspend and remove the users of a multi-user server
 #[derive(Debug, Subcommand)]

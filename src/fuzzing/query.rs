@@ -5,12 +5,10 @@
 use std::{sync::Arc, time::Duration};
 
 use tempfile::TempDir;
-use vademecum_kit::{
-    model::{CorpusStatistics, Deadline, Filters, HitRequest, Order, RankRequest},
-    search::FtsQuery,
-    source::{Source, SourceError},
-    store::Store,
-};
+use vademecum_model::{CorpusStatistics, Deadline, Filters, Order};
+use vademecum_search::{FtsQuery, HitRequest, RankRequest};
+use vademecum_source::{Source, SourceError};
+use vademecum_store::Store;
 
 use super::sample_library;
 

@@ -3,14 +3,11 @@
 
 use std::{path::Path, sync::Arc};
 
-use vademecum_kit::{
-    model::{
-        CharacterDraft, ChatDraft, Draft, DraftBody, MediaDraft, MessageDraft, NoteDraft,
-        PromptDraft,
-    },
-    source::Source,
-    store::{Durability, Store},
+use vademecum_model::{
+    CharacterDraft, ChatDraft, Draft, DraftBody, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
 };
+use vademecum_source::Source;
+use vademecum_store::{Durability, Store};
 
 use crate::registry;
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use vademecum::tools::estimate_tokens;
+use vademecum_tools::estimate_tokens;
 
 use crate::support::{
     HttpClient, Library, McpClient, character_card, claude_conversation, prompts_csv,

@@ -12,7 +12,8 @@ use std::{
 
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
-use vademecum_kit::store::{Database, Store, archive::TableDigests};
+use vademecum_replication::{ArchivedStore, TableDigests};
+use vademecum_store::{Database, Store};
 
 use crate::support::{
     CommandOutput, Library, McpClient, SOURCES, SeededRng, TestDatabase, folder_snapshot,

@@ -12,13 +12,11 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use vademecum::collections::{Catalogue, VisibleCollection};
+use vademecum_actors::collections::{Catalogue, VisibleCollection};
 use vademecum_collections::{Access, Passage, Scope};
 use vademecum_core::auth::{Principal, local_principal};
-use vademecum_kit::{
-    model::{Deadline, RankRequest},
-    search::FtsQuery,
-};
+use vademecum_model::Deadline;
+use vademecum_search::{FtsQuery, RankRequest};
 
 use super::support::{Library, McpClient, wait_until};
 

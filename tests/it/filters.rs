@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use vademecum_kit::store::{Database, Durability, StoreError};
+use vademecum_store::{Database, Durability, StoreError};
 
 use crate::support::{Library, McpClient, SOURCES};
 

@@ -1,12 +1,12 @@
 //! End-to-end tests of the filters that all sources have: `after`, `before` and `tags`.
 
 use serde_json::{Value, json};
-use vademecum_kit::store::{Database, Durability, StoreError};
+use vademecum_store::{Database, Durability, StoreError};
 
-use crate::support::{
-    HttpClient, Library, McpClient, SOURCES, claude_conversation, collection_fixtures,
+use crate::{
+    support::{HttpClient, Library, McpClient, SOURCES, claude_conversation, collection_fixtures},
+    writing::WRITE_ENABLED,
 };
-use crate::writing::WRITE_ENABLED;
 
 /// Runs a statement on a database of the library. Imported items have the time of the import.
 fn execute(library: &Library, database: Database, sql: &str) -> Result<(), StoreError> {

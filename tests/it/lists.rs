@@ -1,12 +1,14 @@
 //! End-to-end tests of lists without a query: `knowledge.list` and `vademecum list`.
 
 use serde_json::{Value, json};
-use vademecum_kit::store::{Database, Durability};
+use vademecum_store::{Database, Durability};
 
-use crate::support::{
-    HttpClient, Library, McpClient, SOURCES, character_card, claude_conversation, prompts_csv,
+use crate::{
+    support::{
+        HttpClient, Library, McpClient, SOURCES, character_card, claude_conversation, prompts_csv,
+    },
+    writing::WRITE_ENABLED,
 };
-use crate::writing::WRITE_ENABLED;
 
 /// Maximum size of an answer without a `limit`, in bytes.
 const MAX_DEFAULT_BYTES: usize = 4_096;

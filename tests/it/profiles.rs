@@ -11,8 +11,9 @@ use std::{
 };
 
 use serde_json::json;
+use vademecum_accounts::{Authenticator, Credentials};
 use vademecum_core::{
-    auth::{Authenticator, Credentials, Principal, local_principal},
+    auth::{Principal, local_principal},
     config::{Auth, AuthMode, Settings},
 };
 use vademecum_sql::{ErrorCode, Profiles};

@@ -6,16 +6,13 @@ use std::{collections::HashMap, path::PathBuf};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 use vademecum::registry;
-use vademecum_fts5::{Language, with_stem};
-use vademecum_kit::{
-    model::{
-        CharacterDraft, ChatDraft, Draft, DraftBody, MediaDraft, MessageDraft, NoteDraft,
-        PromptDraft, SourceName,
-    },
-    search::is_stop_word,
-    source::SourceError,
-    store::{Database, Durability},
+use vademecum_fts5::{Language, is_stop_word, with_stem};
+use vademecum_model::{
+    CharacterDraft, ChatDraft, Draft, DraftBody, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
+    SourceName,
 };
+use vademecum_source::SourceError;
+use vademecum_store::{Database, Durability};
 
 use crate::support::{Library, McpClient, SeededRng, Server};
 
@@ -100,7 +97,7 @@ impl RandomLibrary {
                 })
                 .collect();
             let store = invented.library.store(source.database());
-            let save = |writer: &vademecum_kit::store::Writer<'_>| {
+            let save = |writer: &vademecum_store::Writer<'_>| {
                 for draft in passage_drafts(source.name(), &passages) {
                     source.save_draft(writer, &draft)?;
                 }

@@ -10,9 +10,9 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use vademecum::collections::{Catalogue, VisibleCollection};
+use vademecum_actors::collections::{Catalogue, VisibleCollection};
 use vademecum_core::auth::local_principal;
-use vademecum_kit::model::Deadline;
+use vademecum_model::Deadline;
 
 use crate::support::{AllEngines, CommandOutput, McpClient, PROFILES, vademecum_command};
 

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 use vademecum_collections::Collection;
-use vademecum_kit::model::Deadline;
+use vademecum_model::Deadline;
 
 use crate::support::{Library, McpClient, Server, collection_fixtures};
 

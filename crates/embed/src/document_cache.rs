@@ -8,12 +8,9 @@ use std::{
 };
 
 use rusqlite::named_params;
-use vademecum_kit::{
-    model::Deadline,
-    store::{
-        DataFolder, Database, Durability, Store, StoreError, Writer,
-        archive::{FollowedData, SharedValue},
-    },
+use vademecum_model::Deadline;
+use vademecum_store::{
+    DataFolder, Database, Durability, Replication, SharedValue, Store, StoreError, Writer,
 };
 
 use super::{cache_key::VectorKey, vector};
@@ -31,7 +28,7 @@ const SHARED_TTL: Duration = Duration::from_hours(24 * 90);
 pub(super) struct DocumentCache {
     store: Store,
     /// Cache of all servers that follow one archive.
-    shared: Option<Arc<FollowedData>>,
+    shared: Option<Arc<dyn Replication>>,
     max_bytes: i64,
     /// Last error that was logged. Repetitions are not logged.
     last_error: Mutex<Option<String>>,

@@ -6,6 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tokio::sync::OnceCell;
+use vademecum_core::config;
+use vademecum_store::DataFolder;
+
 use super::{
     EmbedError, Embedder, Model, Purpose, SetupError,
     cache_key::{VectorKey, vector_key},
@@ -15,9 +19,6 @@ use super::{
     retrying_embedder::RetryingEmbedder,
     unrelated::UnrelatedSimilarity,
 };
-use tokio::sync::OnceCell;
-use vademecum_core::config;
-use vademecum_kit::store::DataFolder;
 
 /// Maximum time for which vectors are not yet in the document cache.
 const CACHE_INTERVAL: Duration = Duration::from_secs(1);

@@ -4,7 +4,7 @@
 //! in the same run as the library.
 
 use rusqlite::{Connection, Result, named_params};
-use vademecum_kit::search::is_stop_word;
+use vademecum_fts5::is_stop_word;
 
 use super::{judged_collection::CorpusDocument, metrics::RECALL_DEPTH};
 

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use vademecum_kit::model::SourceName;
+use vademecum_model::SourceName;
 
 use crate::{ArchiveError, EncodingError, text::json};
 

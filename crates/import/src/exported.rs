@@ -8,10 +8,8 @@ use std::{fmt::Write, path::Path};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Deserializer, Map, Value};
-use vademecum_kit::{
-    journal::{ExportedVersions, MAX_EXPORTED_BYTES},
-    model::{CharacterDraft, Draft, DraftBody, SourceName},
-};
+use vademecum_model::{CharacterDraft, Draft, DraftBody, SourceName};
+use vademecum_vault::journal::{ExportedVersions, MAX_EXPORTED_BYTES};
 
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
@@ -369,7 +367,7 @@ fn open_sibling(file: &SourceFile, name: &str) -> Result<SourceFile, ImportError
 mod tests {
     use std::fs;
 
-    use vademecum_kit::model::{
+    use vademecum_model::{
         ChatDraft, Cue, GeneratedMediaData, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
         StoredChunk, Timestamp, Transcript,
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vademecum_kit::model::SourceName;
+use vademecum_model::SourceName;
 
 use crate::{
     FileProbe, Importer, SourceFile, characters, chats, decode_text, detect_importer, documents,

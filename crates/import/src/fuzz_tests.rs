@@ -3,8 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use vademecum_kit::model::{Draft, DraftBody, SourceName};
-
+use vademecum_model::{Draft, DraftBody, SourceName};
 use vademecum_testing::Mutator;
 
 use crate::{Importer, ParsedFile, SourceFile, importers_for};

@@ -6,10 +6,8 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use vademecum_kit::{
-    journal::ExportedVersions,
-    model::{Draft, SourceName},
-};
+use vademecum_model::{Draft, SourceName};
+use vademecum_vault::journal::ExportedVersions;
 
 use crate::{Confidence, FileProbe, ImportError, SourceFile};
 

@@ -1,4 +1,4 @@
-//! Importers: they read files of other programs into [`Draft`](vademecum_kit::model::Draft)s.
+//! Importers: they read files of other programs into [`Draft`](vademecum_model::Draft)s.
 //!
 //! Importers never change a file. The only thing written is the [`Ledger`], which records the
 //! result of each file. Each family of formats has a folder and each format a file in it; `registry`

@@ -1,10 +1,8 @@
 //! Finds the client of an id: among the registered ones, or by its metadata document.
 
 use rusqlite::ToSql;
-use vademecum_kit::{
-    model::Timestamp,
-    store::{StoreError, Writer},
-};
+use vademecum_model::Timestamp;
+use vademecum_store::{StoreError, Writer};
 
 use super::{AuthorizationServer, Client, OAuthError, ServerError, client::is_document_url};
 

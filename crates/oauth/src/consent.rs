@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rusqlite::{ToSql, types::Type};
 use vademecum_core::auth::{KeyScope, Right, Rights};
-use vademecum_kit::model::Timestamp;
+use vademecum_model::Timestamp;
 
 use super::{
     AuthorizationRequest, AuthorizationServer, Client, LoginSession, OAuthError, ServerError,

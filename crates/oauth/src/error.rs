@@ -1,7 +1,7 @@
 //! Errors of the authorization server.
 
-use vademecum_core::auth::{AccountError, AuthRejection};
-use vademecum_kit::store::StoreError;
+use vademecum_accounts::{AccountError, AuthRejection};
+use vademecum_store::StoreError;
 
 /// Failure of the server itself, which says nothing to the caller.
 #[derive(Debug, thiserror::Error)]

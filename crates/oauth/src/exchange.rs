@@ -7,11 +7,10 @@ use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use rusqlite::{Row, ToSql};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
-use vademecum_core::auth::{GrantToken, GrantTokenKind, KeyId, Right, Rights, UserId};
-use vademecum_kit::{
-    model::Timestamp,
-    store::{Durability, StoreError, Writer},
-};
+use vademecum_accounts::{GrantToken, GrantTokenKind};
+use vademecum_core::auth::{KeyId, Right, Rights, UserId};
+use vademecum_model::Timestamp;
+use vademecum_store::{Durability, StoreError, Writer};
 
 use super::{
     AuthorizationServer, OAuthError, ServerError, client::is_document_url, error::store_error,

@@ -1,8 +1,9 @@
 //! Grants and clients, as users and operators see them, and their revocation.
 
 use rusqlite::ToSql;
-use vademecum_core::auth::{AccountError, GrantToken, GrantTokenKind, KeyId, KeyRecord, UserId};
-use vademecum_kit::model::Timestamp;
+use vademecum_accounts::{AccountError, GrantToken, GrantTokenKind, KeyRecord};
+use vademecum_core::auth::{KeyId, UserId};
+use vademecum_model::Timestamp;
 
 use super::{AuthorizationServer, RedirectUri, ServerError, TokenForm};
 

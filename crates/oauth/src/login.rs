@@ -7,11 +7,10 @@ use std::{
 
 use rusqlite::ToSql;
 use secrecy::{ExposeSecret as _, SecretString};
-use vademecum_core::auth::{AccountError, Right, Rights, UserId};
-use vademecum_kit::{
-    model::Timestamp,
-    store::{StoreError, Writer},
-};
+use vademecum_accounts::AccountError;
+use vademecum_core::auth::{Right, Rights, UserId};
+use vademecum_model::Timestamp;
+use vademecum_store::{StoreError, Writer};
 
 use super::{
     AuthorizationServer, ServerError,

@@ -8,16 +8,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use base64::{Engine as _, prelude::BASE64_STANDARD, prelude::BASE64_URL_SAFE_NO_PAD};
+use base64::{
+    Engine as _,
+    prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
+};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use url::{Url, form_urlencoded};
-use vademecum_core::{
-    auth::{IdTokenVerifier, LoginClaims, ServerKey},
-    config::{Oidc, PublicUrl},
-};
-use vademecum_kit::model::Timestamp;
+use vademecum_accounts::{IdTokenVerifier, LoginClaims, ServerKey};
+use vademecum_core::config::{Oidc, PublicUrl};
+use vademecum_model::Timestamp;
 
 use super::{Endpoint, OAuthError, ServerError, parameters::parse_parameters, secret::Secret};
 

@@ -8,7 +8,7 @@ use std::{
 
 use serde::Deserialize;
 use vademecum_core::auth::KeyId;
-use vademecum_kit::model::Timestamp;
+use vademecum_model::Timestamp;
 
 use super::{
     AuthorizationServer, Client, ClientKind, OAuthError, RedirectUri, ServerError,

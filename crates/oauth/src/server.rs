@@ -3,14 +3,13 @@
 use std::{io, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
+use vademecum_accounts::{Accounts, LoginThrottle, ServerKey};
 use vademecum_core::{
-    auth::{Accounts, LoginThrottle, Right, ServerKey, UserId},
+    auth::{Right, UserId},
     config::{Auth, AuthMode, PublicUrl},
 };
-use vademecum_kit::{
-    model::Deadline,
-    store::{DataFolder, Database, Durability, Reader, Store, StoreError, Writer},
-};
+use vademecum_model::Deadline;
+use vademecum_store::{DataFolder, Database, Durability, Reader, Store, StoreError, Writer};
 
 use super::{
     Endpoint, OidcLogin, ServerError, error::store_error, metadata_document::MetadataDocuments,

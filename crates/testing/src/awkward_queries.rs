@@ -1,6 +1,6 @@
 //! Queries of users that are no queries.
 
-use vademecum_kit::source::Source;
+use vademecum_source::Source;
 
 use super::SourceFixture;
 

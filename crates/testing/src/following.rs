@@ -2,11 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use vademecum_kit::{
-    model::{Change, Draft, Filters, ItemId, Order, SaveOutcome, SourceName, TagChange},
-    source::Source,
-    store::archive::{FollowOptions, FollowedData},
-};
+use vademecum_model::{Change, Draft, Filters, ItemId, Order, SaveOutcome, SourceName, TagChange};
+use vademecum_replication::{FollowOptions, FollowedData};
+use vademecum_source::Source;
 
 use super::{MemoryArchive, SourceFixture};
 

@@ -10,7 +10,7 @@ use std::{
     time::SystemTime,
 };
 
-use vademecum_kit::store::archive::{
+use vademecum_store::{
     Archive, ArchiveError, Entry, Followed, Head, PartName, Put, SharedValue, WriteId,
 };
 

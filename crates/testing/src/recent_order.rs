@@ -1,9 +1,8 @@
 //! The order by date of a source.
 
-use vademecum_kit::{
-    model::{Filters, Order, Ranking},
-    source::Source,
-};
+use vademecum_model::{Filters, Order};
+use vademecum_search::Ranking;
+use vademecum_source::Source;
 
 use super::SourceFixture;
 

@@ -2,17 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use vademecum_kit::{
-    model::{
-        Change, ChangedItem, CorpusStatistics, Deadline, Draft, Filters, GetRequest, Hit,
-        HitRequest, ItemAccess, ItemId, ListOrder, ListRequest, Order, PageRequest, Preferences,
-        RankRequest, RankedMatch, Ranking, Retrieval, RetrievalMode, RetrievalOptions, SaveOutcome,
-        SourceAccess, SourceName, Suggestions, TagChange,
-    },
-    search::FtsQuery,
-    source::{Source, SourceError},
-    store::{Durability, Store, StoreError, Writer, archive::FollowedData},
+use vademecum_model::{
+    Change, ChangedItem, CorpusStatistics, Deadline, Draft, Filters, Hit, ItemAccess, ItemId,
+    ListOrder, ListRequest, Order, PageRequest, Preferences, Retrieval, RetrievalMode,
+    RetrievalOptions, SaveOutcome, SourceAccess, SourceName, Suggestions, TagChange,
 };
+use vademecum_replication::FollowedData;
+use vademecum_search::{FtsQuery, GetRequest, HitRequest, RankRequest, RankedMatch, Ranking};
+use vademecum_source::{Source, SourceError};
+use vademecum_store::{Durability, Replication as _, Store, StoreError, Writer};
 
 use super::{awkward_queries::check_awkward_queries, recent_order::check_recent_order};
 
@@ -164,7 +162,7 @@ impl<S: Source> SourceFixture<S> {
     /// Runs a closure with a reader.
     pub fn read<T>(
         &self,
-        work: impl FnOnce(&vademecum_kit::store::Reader<'_>) -> Result<T, SourceError>,
+        work: impl FnOnce(&vademecum_store::Reader<'_>) -> Result<T, SourceError>,
     ) -> Result<T, SourceError> {
         self.store.read(Deadline::after(Duration::from_mins(1)), work)
     }
@@ -194,7 +192,7 @@ impl<S: Source> SourceFixture<S> {
 }
 
 /// Result of loading an item.
-type LoadItemResult = Result<vademecum_kit::model::Item, SourceError>;
+type LoadItemResult = Result<vademecum_search::Item, SourceError>;
 
 /// Runs all contract tests against a source. At least three of the drafts must contain `word`.
 pub fn check_source_contract<S: Source>(source: S, drafts: &[Draft], word: &str) {

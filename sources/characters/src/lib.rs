@@ -6,21 +6,19 @@
 //! indexed and shown.
 
 #[macro_use]
-extern crate vademecum_kit;
+extern crate vademecum_source;
 
 mod change;
 mod read;
 mod save;
 
-use vademecum_kit::{
-    model::{
-        ChangedItem, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemId, SaveOutcome,
-        SourceName, TagChange,
-    },
-    search::IdType,
-    source::{ItemStatements, Source, SourceError},
-    store::{Database, FtsColumn, FtsTable, Reader, Writer},
+use vademecum_model::{
+    ChangedItem, Draft, Field, Filters, FtsColumn, FtsTable, Hit, ItemId, SaveOutcome, SourceName,
+    TagChange,
 };
+use vademecum_search::{GetRequest, HitRequest, Item};
+use vademecum_source::{IdType, ItemStatements, Source, SourceError};
+use vademecum_store::{Database, Reader, Writer};
 
 /// The characters of one user.
 #[derive(Clone, Copy, Debug, Default)]
@@ -107,10 +105,9 @@ impl Source for Characters {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{
-        CharacterDraft, DraftBody, RetrievalMode, RetrievalOptions, Timestamp,
-    };
-    use vademecum_testing::{self as testing, SourceFixture};
+    use vademecum_model::{CharacterDraft, DraftBody, RetrievalMode, RetrievalOptions, Timestamp};
+    use vademecum_testing as testing;
+    use vademecum_testing::SourceFixture;
 
     use super::*;
 

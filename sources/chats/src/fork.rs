@@ -6,10 +6,8 @@
 use std::collections::HashSet;
 
 use rusqlite::named_params;
-use vademecum_kit::{
-    model::{ChatBranch, ChatDraft, Timestamp},
-    store::{StoreError, Writer},
-};
+use vademecum_model::{ChatBranch, ChatDraft, Timestamp};
+use vademecum_store::{StoreError, Writer};
 
 use crate::{
     conversation_key, message_key,
@@ -105,7 +103,8 @@ fn delete_branch(
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{Draft, DraftBody, Item, MessageDraft, RetrievalOptions};
+    use vademecum_model::{Draft, DraftBody, MessageDraft, RetrievalOptions};
+    use vademecum_search::Item;
     use vademecum_testing::SourceFixture;
 
     use super::*;
@@ -135,7 +134,7 @@ mod tests {
     fn full_content(bench: &SourceFixture<Chats>, word: &str) -> serde_json::Value {
         let hit = bench.search(word).remove(0);
         let full = RetrievalOptions {
-            mode: Some(vademecum_kit::model::RetrievalMode::Full),
+            mode: Some(vademecum_model::RetrievalMode::Full),
             ..RetrievalOptions::default()
         };
         bench.load_item(hit.conversation_id.unwrap().as_str(), full).unwrap().content

@@ -6,7 +6,7 @@
 //! the messages before and after it (view `chat_passages`).
 
 #[macro_use]
-extern crate vademecum_kit;
+extern crate vademecum_source;
 
 mod fork;
 mod read;
@@ -15,15 +15,14 @@ mod save;
 mod window;
 
 use rusqlite::Row;
-use vademecum_kit::{
-    model::{
-        ChatMatchScope, Draft, Field, FilterParameters, Filters, GetRequest, Hit, HitRequest, Item,
-        SaveOutcome, SourceName, Uri,
-    },
-    search::IdType,
-    source::{ItemStatements, Source, SourceError},
-    store::{Database, FtsColumn, FtsTable, Reader, Writer},
+use vademecum_model::{
+    ChatMatchScope, Draft, Field, Filters, FtsColumn, FtsTable, Hit, SaveOutcome, SourceName, Uri,
 };
+use vademecum_search::{GetRequest, HitRequest, Item};
+use vademecum_source::{
+    FilterParameters, IdType, ItemStatements, Source, SourceError, shared_parameters,
+};
+use vademecum_store::{Database, Reader, Writer};
 
 /// The conversations of one user.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,7 +61,7 @@ impl Source for Chats {
     }
 
     fn filter_parameters(&self, filters: &Filters) -> FilterParameters {
-        let mut parameters = filters.shared_parameters();
+        let mut parameters = shared_parameters(filters);
         parameters.push((":character_id", Box::new(filters.character_id)));
         parameters.push((":sender", Box::new(filters.sender.clone())));
         let scope = filters.chat_scope;
@@ -132,10 +131,11 @@ fn message_key(row: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
-    use vademecum_kit::model::{
+    use vademecum_model::{
         ChatDraft, DraftBody, MessageDraft, PageRequest, RetrievalMode, RetrievalOptions, Timestamp,
     };
-    use vademecum_testing::{self as testing, SourceFixture};
+    use vademecum_testing as testing;
+    use vademecum_testing::SourceFixture;
 
     use super::*;
 

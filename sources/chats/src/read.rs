@@ -3,15 +3,13 @@
 use std::collections::HashMap;
 
 use rusqlite::{Row, named_params};
-use vademecum_kit::{
-    model::{
-        ChatBranch, ChatDraft, Draft, DraftBody, Hit, HitRequest, ItemId, Loc, MessageDraft,
-        SourceName, Timestamp, Uri,
-    },
-    search::{Highlighter, TextMatches},
-    source::SourceError,
-    store::{Reader, StoreError},
+use vademecum_model::{
+    ChatBranch, ChatDraft, Draft, DraftBody, Hit, ItemId, Loc, MessageDraft, SourceName, Timestamp,
+    Uri,
 };
+use vademecum_search::{Highlighter, HitRequest, TextMatches};
+use vademecum_source::SourceError;
+use vademecum_store::{Reader, StoreError};
 
 use crate::searched_columns;
 

@@ -1,11 +1,9 @@
 //! Removing conversations whose origin no longer exists.
 
 use rusqlite::named_params;
-use vademecum_kit::{
-    model::SourceName,
-    source::SourceError,
-    store::{Writer, remove_imported},
-};
+use vademecum_model::SourceName;
+use vademecum_source::{SourceError, remove_imported};
+use vademecum_store::Writer;
 
 use super::{conversation_key, message_key, save};
 

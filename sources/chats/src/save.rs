@@ -7,11 +7,11 @@ use std::{
 
 use rusqlite::named_params;
 use uuid::Uuid;
-use vademecum_kit::{
-    model::{ChatDraft, Draft, DraftBody, MessageDraft, SaveOutcome, SourceName, Timestamp},
-    source::SourceError,
-    store::{StoreError, Writer, save_imported},
+use vademecum_model::{
+    ChatDraft, Draft, DraftBody, MessageDraft, SaveOutcome, SourceName, Timestamp,
 };
+use vademecum_source::{SourceError, save_imported};
+use vademecum_store::{StoreError, Writer};
 
 use crate::{
     FULL_TEXT_TABLE, conversation_key,
@@ -466,7 +466,7 @@ pub(crate) fn unindex_passage(writer: &Writer<'_>, key: i64) -> Result<(), Store
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{Hit, RetrievalMode, RetrievalOptions};
+    use vademecum_model::{Hit, RetrievalMode, RetrievalOptions};
     use vademecum_testing::SourceFixture;
 
     use super::*;

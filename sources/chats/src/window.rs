@@ -3,13 +3,11 @@
 use std::ops::Range as Window;
 
 use serde_json::{Value, json};
-use vademecum_kit::{
-    location::{missing_place, numbered},
-    model::{GetRequest, Hit, Item, PageRequest, Range, Retrieval, RetrievalMode},
-    search::{FtsQuery, Highlighter, TextMatches, detect_language, make_snippet},
-    source::SourceError,
-    store::{Reader, StoreError},
-};
+use vademecum_fts5::detect_language;
+use vademecum_model::{Hit, PageRequest, Range, Retrieval, RetrievalMode};
+use vademecum_search::{FtsQuery, GetRequest, Highlighter, Item, TextMatches, make_snippet};
+use vademecum_source::{SourceError, missing_place, numbered};
+use vademecum_store::{Reader, StoreError};
 
 use crate::read::{
     Conversation, Message, conversation_hit, count_messages, find_conversation, find_message,

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
-use vademecum_kit::model::{SourceName, Uri};
+use vademecum_model::{SourceName, Uri};
 
 /// The identifier of a chunk, such as `posts:12345#0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

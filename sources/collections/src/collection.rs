@@ -8,11 +8,9 @@ use std::{
 };
 
 use rusqlite::named_params;
-use vademecum_kit::{
-    model::Deadline,
-    source::SourceError,
-    store::{Database, Durability, Reader, Store, Writer},
-};
+use vademecum_model::Deadline;
+use vademecum_source::SourceError;
+use vademecum_store::{Database, Durability, Reader, Store, Writer};
 
 use crate::nearest::CodeCache;
 

@@ -1,7 +1,7 @@
 //! The input of ingestion: documents with their chunks, and the outcome of storing them.
 
 use serde_json::{Map, Value, json};
-use vademecum_kit::model::Timestamp;
+use vademecum_model::Timestamp;
 
 /// A document to store, already split into chunks.
 #[derive(Clone, Debug, Default, PartialEq)]

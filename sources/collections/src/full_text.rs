@@ -1,12 +1,10 @@
 //! Full-text search over chunks.
 
 use rusqlite::{Row, ToSql, named_params};
-use vademecum_kit::{
-    model::{CorpusStatistics, Field, RankRequest, Ranking, Suggestions, Uri},
-    search::{FtsQuery, IdType, RankPlan, rank_table, suggest_items_with},
-    source::SourceError,
-    store::{DerivedFtsTable, FilterStatements, FtsColumn, FtsTable, Reader},
-};
+use vademecum_model::{CorpusStatistics, Field, FtsColumn, FtsTable, Suggestions, Uri};
+use vademecum_search::{FtsQuery, RankRequest, Ranking};
+use vademecum_source::{IdType, RankPlan, SourceError, rank_table, suggest_items_with};
+use vademecum_store::{DerivedFtsTable, FilterStatements, Reader};
 
 use crate::{Access, ChunkId, Collection, Scope, scope::of_counting};
 
@@ -49,7 +47,7 @@ impl Collection {
             filter: filtered.then(|| scope_filter(&parameters)),
             hidden: &hidden,
             identify_sql: sql!("identify"),
-            read_uri: &|row| request.compare_titles(row, uri(row)?),
+            read_uri: &|row| vademecum_source::compare_titles(request, row, uri(row)?),
         };
         Ok(rank_table(reader, request, &plan)?)
     }
@@ -92,7 +90,7 @@ impl Collection {
 
     /// Returns the statistics of a query from memory, without I/O; `None` if they are not cached.
     pub fn cached_statistics(&self, query: &FtsQuery) -> Option<CorpusStatistics> {
-        vademecum_kit::search::cached_table_statistics(self.store(), query, &FULL_TEXT_TABLE)
+        vademecum_source::cached_table_statistics(self.store(), query, &FULL_TEXT_TABLE)
     }
 }
 

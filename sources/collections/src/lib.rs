@@ -5,7 +5,7 @@
 //! evaluated inside each search, before any limit is applied. Start with [`Collection`].
 
 #[macro_use]
-extern crate vademecum_kit;
+extern crate vademecum_source;
 
 mod chunk_id;
 mod collection;

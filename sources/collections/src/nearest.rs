@@ -9,15 +9,13 @@ use std::{
 };
 
 use rusqlite::named_params;
-use vademecum_kit::{
-    model::Timestamp,
-    search::{
-        QuantizedIndex, QuantizedVector, rescore_depth,
-        vector::{VectorError, decode_vector, encode_vector, exact_similarity, normalize},
-    },
-    source::SourceError,
-    store::{Reader, RowFilter, StoreError, Writer},
+use vademecum_model::Timestamp;
+use vademecum_search::{
+    QuantizedIndex, QuantizedVector, rescore_depth,
+    vector::{VectorError, decode_vector, encode_vector, exact_similarity, normalize},
 };
+use vademecum_source::SourceError;
+use vademecum_store::{Reader, RowFilter, StoreError, Writer};
 
 use crate::{
     Collection, EmbeddingModel, Scope,

@@ -2,7 +2,10 @@
 
 use rusqlite::{Row, ToSql, named_params, types::Null};
 use serde_json::{Map, Value};
-use vademecum_kit::{model::Timestamp, search::ChunkSpan, source::SourceError, store::Reader};
+use vademecum_model::Timestamp;
+use vademecum_search::ChunkSpan;
+use vademecum_source::SourceError;
+use vademecum_store::Reader;
 
 use crate::{
     ChunkId, Collection, Scope, document::metadata_tags, scope::of_counting,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::ToSql;
 use serde_json::json;
-use vademecum_kit::model::{Filters, SourceAccess, Timestamp, pattern_to_like};
+use vademecum_model::{Filters, SourceAccess, Timestamp, pattern_to_like};
 
 /// A statement over the common table expression `counting`, which selects the documents in scope.
 /// It is the only way to exclude documents, and takes [`ScopeParameters::parameters`].

@@ -3,11 +3,9 @@
 use std::collections::HashMap;
 
 use rusqlite::{Row, named_params};
-use vademecum_kit::{
-    model::Timestamp,
-    source::SourceError,
-    store::{Reader, Writer},
-};
+use vademecum_model::Timestamp;
+use vademecum_source::SourceError;
+use vademecum_store::{Reader, Writer};
 
 use crate::{Collection, scope::of_counting};
 

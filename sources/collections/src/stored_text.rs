@@ -10,10 +10,8 @@ use rusqlite::{
     Row, ToSql, named_params,
     types::{ToSqlOutput, ValueRef},
 };
-use vademecum_kit::{
-    source::SourceError,
-    store::{Reader, TextCompressor, TextDecompressor, Writer, char_slice},
-};
+use vademecum_source::SourceError;
+use vademecum_store::{Reader, TextCompressor, TextDecompressor, Writer, char_slice};
 
 use crate::{Collection, Document, NewChunk};
 

@@ -7,11 +7,9 @@ use rusqlite::{
     types::{Value, ValueRef},
 };
 use serde_json::json;
-use vademecum_kit::{
-    model::Timestamp,
-    source::SourceError,
-    store::{Reader, Writer},
-};
+use vademecum_model::Timestamp;
+use vademecum_source::SourceError;
+use vademecum_store::{Reader, Writer};
 
 use crate::{
     Collection, Document, PutOutcome, StoredTexts, collection::CollectionIndexes,

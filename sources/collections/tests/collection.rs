@@ -10,12 +10,10 @@ use vademecum_collections::{
     Access, ChunkId, Collection, Document, DocumentFilter, EmbeddingModel, NewChunk, NewSource,
     PutOutcome, Scope, SyncState,
 };
-use vademecum_kit::{
-    model::{Deadline, RankRequest, Timestamp},
-    search::FtsQuery,
-    source::SourceError,
-    store::{Durability, Reader, Writer},
-};
+use vademecum_model::{Deadline, Timestamp};
+use vademecum_search::{FtsQuery, RankRequest};
+use vademecum_source::SourceError;
+use vademecum_store::{Durability, Reader, Writer};
 
 struct TestCollection {
     collection: Collection,

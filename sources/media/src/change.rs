@@ -1,11 +1,9 @@
 //! Creating and tagging documents in the library itself.
 
 use rusqlite::named_params;
-use vademecum_kit::{
-    model::{ChangedItem, Draft, DraftBody, ItemId, SourceName, TagChange, Timestamp},
-    source::SourceError,
-    store::{StoreError, TaggedItem, Writer, change_tags, record_local_item},
-};
+use vademecum_model::{ChangedItem, Draft, DraftBody, ItemId, SourceName, TagChange, Timestamp};
+use vademecum_source::{SourceError, TaggedItem, change_tags, record_local_item};
+use vademecum_store::{StoreError, Writer};
 
 use super::{
     FULL_TEXT_TABLE, document_parts,

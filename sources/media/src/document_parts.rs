@@ -4,11 +4,9 @@ use std::collections::HashMap;
 
 use rusqlite::named_params;
 use uuid::Uuid;
-use vademecum_kit::{
-    model::{GeneratedMediaData, MediaDraft, StoredChunk, Timestamp, Transcription},
-    search::{ChunkSizes, split_into_chunks},
-    store::{StoreError, Writer},
-};
+use vademecum_model::{GeneratedMediaData, MediaDraft, StoredChunk, Timestamp, Transcription};
+use vademecum_search::{ChunkSizes, split_into_chunks};
+use vademecum_store::{StoreError, Writer};
 
 use crate::{
     sections::{SectionTracker, classify_chunk},

@@ -5,7 +5,7 @@
 //! the document.
 
 #[macro_use]
-extern crate vademecum_kit;
+extern crate vademecum_source;
 
 mod change;
 mod document_parts;
@@ -14,15 +14,15 @@ mod save;
 mod sections;
 mod transcript;
 
-use vademecum_kit::{
-    model::{
-        ChangedItem, Draft, Field, FilterParameters, Filters, GetRequest, Hit, HitRequest, Item,
-        ItemId, ListRequest, SaveOutcome, SourceName, TagChange, json_list,
-    },
-    search::IdType,
-    source::{ItemStatements, Source, SourceError},
-    store::{Database, FtsColumn, FtsTable, Reader, Writer},
+use vademecum_model::{
+    ChangedItem, Draft, Field, Filters, FtsColumn, FtsTable, Hit, ItemId, ListRequest, SaveOutcome,
+    SourceName, TagChange, json_list,
 };
+use vademecum_search::{GetRequest, HitRequest, Item};
+use vademecum_source::{
+    FilterParameters, IdType, ItemStatements, Source, SourceError, shared_parameters,
+};
+use vademecum_store::{Database, Reader, Writer};
 
 /// The media of one user.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,7 +61,7 @@ impl Source for Media {
     }
 
     fn filter_parameters(&self, filters: &Filters) -> FilterParameters {
-        let mut parameters = filters.shared_parameters();
+        let mut parameters = shared_parameters(filters);
         parameters.push((":types", Box::new(json_list(&filters.media_types))));
         parameters.push((":date_from", Box::new(filters.date_from)));
         parameters.push((":date_to", Box::new(filters.date_to)));
@@ -69,7 +69,7 @@ impl Source for Media {
     }
 
     fn list_parameters(&self, request: &ListRequest) -> FilterParameters {
-        let mut parameters = request.filters.shared_parameters();
+        let mut parameters = shared_parameters(&request.filters);
         parameters.push((":types", Box::new(json_list(&request.filters.media_types))));
         parameters
     }
@@ -122,11 +122,12 @@ impl Source for Media {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{
+    use vademecum_model::{
         Cue, DraftBody, GeneratedMediaData, Heading, MediaDraft, RetrievalMode, RetrievalOptions,
         StoredChunk, Timestamp, Transcript,
     };
-    use vademecum_testing::{self as testing, SourceFixture};
+    use vademecum_testing as testing;
+    use vademecum_testing::SourceFixture;
 
     use super::*;
 
@@ -310,7 +311,7 @@ mod tests {
         };
         let bench = SourceFixture::new(Media);
         bench.save_draft(&to_draft(media));
-        let retrieval = vademecum_kit::model::Retrieval::full();
+        let retrieval = vademecum_model::Retrieval::full();
         let get = GetRequest {
             id: 1.into(),
             part: Some("transcript".to_owned()),

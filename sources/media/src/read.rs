@@ -2,16 +2,13 @@
 
 use rusqlite::{Row, named_params};
 use serde_json::{Map, Value, json};
-use vademecum_kit::{
-    location::read_located_passage,
-    model::{
-        Draft, DraftBody, GeneratedMediaData, GetRequest, Hit, HitRequest, Item, ItemId, Loc,
-        MediaDraft, RetrievalMode, SourceName, StoredChunk, Timestamp, Uri,
-    },
-    search::{ChunkSpan, Highlighter},
-    source::SourceError,
-    store::{Reader, StoreError},
+use vademecum_model::{
+    Draft, DraftBody, GeneratedMediaData, Hit, ItemId, Loc, MediaDraft, RetrievalMode, SourceName,
+    StoredChunk, Timestamp, Uri,
 };
+use vademecum_search::{ChunkSpan, GetRequest, Highlighter, HitRequest, Item};
+use vademecum_source::{SourceError, read_located_passage};
+use vademecum_store::{Reader, StoreError};
 
 use crate::{document_parts, sections::parse_section_path, transcript};
 

@@ -2,11 +2,9 @@
 
 use rusqlite::named_params;
 use uuid::Uuid;
-use vademecum_kit::{
-    model::{Draft, DraftBody, MediaDraft, SaveOutcome, SourceName, Timestamp, Uri},
-    source::{Source, SourceError},
-    store::{StoreError, Writer, imported_item, save_imported},
-};
+use vademecum_model::{Draft, DraftBody, MediaDraft, SaveOutcome, SourceName, Timestamp, Uri};
+use vademecum_source::{Source, SourceError, imported_item, save_imported};
+use vademecum_store::{StoreError, Writer};
 
 use super::{FULL_TEXT_TABLE, Media};
 use crate::document_parts::replace_parts;

@@ -1,10 +1,8 @@
 //! Section paths and block types of the chunks of a document.
 
 use serde_json::{Value, json};
-use vademecum_kit::{
-    model::{Heading, MediaDraft},
-    search::parse_headings,
-};
+use vademecum_model::{Heading, MediaDraft};
+use vademecum_search::parse_headings;
 
 /// The headings in effect at each chunk of a document, for chunks visited in order.
 #[derive(Debug)]

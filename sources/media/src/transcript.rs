@@ -5,7 +5,7 @@
 //! has no segments.
 
 use serde_json::{Map, Value, json};
-use vademecum_kit::model::{Cue, Transcript};
+use vademecum_model::{Cue, Transcript};
 
 /// Maximum length of the text between two segments, such as the name of a speaker, in bytes.
 const MAX_GAP_BYTES: usize = 512;

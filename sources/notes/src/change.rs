@@ -3,14 +3,12 @@
 use std::borrow::Cow;
 
 use rusqlite::{Row, named_params};
-use vademecum_kit::{
-    model::{
-        ChangedItem, Draft, DraftBody, Edit, FieldReplacement, ItemId, MAX_CONTENT_CHARS,
-        SourceName, TagChange, Timestamp, Uri,
-    },
-    source::SourceError,
-    store::{Writer, record_local_change, record_local_item},
+use vademecum_model::{
+    ChangedItem, Draft, DraftBody, Edit, FieldReplacement, ItemId, MAX_CONTENT_CHARS, SourceName,
+    TagChange, Timestamp, Uri,
 };
+use vademecum_source::{SourceError, record_local_change, record_local_item};
+use vademecum_store::Writer;
 
 use super::{
     FULL_TEXT_TABLE,
@@ -188,7 +186,7 @@ fn to_written(note: StoredNote) -> ChangedItem {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{Change, NoteDraft, RetrievalMode, RetrievalOptions};
+    use vademecum_model::{Change, NoteDraft, RetrievalMode, RetrievalOptions};
     use vademecum_testing::SourceFixture;
 
     use super::*;

@@ -4,21 +4,21 @@
 //! text, in characters.
 
 #[macro_use]
-extern crate vademecum_kit;
+extern crate vademecum_source;
 
 mod change;
 mod read;
 mod save;
 
-use vademecum_kit::{
-    model::{
-        ChangedItem, Draft, Edit, Field, FilterParameters, Filters, GetRequest, Hit, HitRequest,
-        Item, ItemId, ListRequest, SaveOutcome, SourceName, Suggestions, TagChange, json_list,
-    },
-    search::{self, IdType},
-    source::{ItemStatements, Source, SourceError},
-    store::{Database, FtsColumn, FtsTable, Reader, Writer},
+use vademecum_model::{
+    ChangedItem, Draft, Edit, Field, Filters, FtsColumn, FtsTable, Hit, ItemId, ListRequest,
+    SaveOutcome, SourceName, Suggestions, TagChange, json_list,
 };
+use vademecum_search::{GetRequest, HitRequest, Item};
+use vademecum_source::{
+    FilterParameters, IdType, ItemStatements, Source, SourceError, shared_parameters, suggest_words,
+};
+use vademecum_store::{Database, Reader, Writer};
 
 /// The notes of one user.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,13 +58,13 @@ impl Source for Notes {
     }
 
     fn filter_parameters(&self, filters: &Filters) -> FilterParameters {
-        let mut parameters = filters.shared_parameters();
+        let mut parameters = shared_parameters(filters);
         parameters.push((":keywords", Box::new(json_list(&filters.keywords))));
         parameters
     }
 
     fn list_parameters(&self, request: &ListRequest) -> FilterParameters {
-        let mut parameters = request.filters.shared_parameters();
+        let mut parameters = shared_parameters(&request.filters);
         parameters.push((":folder", Box::new(request.folder_parameter())));
         parameters
     }
@@ -123,16 +123,17 @@ impl Source for Notes {
         typed: &str,
         most: usize,
     ) -> Result<Suggestions, SourceError> {
-        Ok(search::suggest_words(reader, sql!("keywords"), typed, most)?)
+        Ok(suggest_words(reader, sql!("keywords"), typed, most)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{
+    use vademecum_model::{
         DraftBody, Facet, NoteDraft, RetrievalMode, RetrievalOptions, Timestamp,
     };
-    use vademecum_testing::{self as testing, SourceFixture};
+    use vademecum_testing as testing;
+    use vademecum_testing::SourceFixture;
 
     use super::*;
 

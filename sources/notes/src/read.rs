@@ -1,16 +1,10 @@
 //! Reading notes as hits, items and drafts.
 
 use rusqlite::{Row, named_params};
-use vademecum_kit::{
-    location::read_located_passage,
-    model::{
-        Draft, DraftBody, GetRequest, Hit, HitRequest, Item, ItemId, Loc, NoteDraft, SourceName,
-        Timestamp, Uri,
-    },
-    search::Highlighter,
-    source::SourceError,
-    store::Reader,
-};
+use vademecum_model::{Draft, DraftBody, Hit, ItemId, Loc, NoteDraft, SourceName, Timestamp, Uri};
+use vademecum_search::{GetRequest, Highlighter, HitRequest, Item};
+use vademecum_source::{SourceError, read_located_passage};
+use vademecum_store::Reader;
 
 /// A note as it is stored.
 struct Note {

@@ -1,11 +1,9 @@
 //! Inserting and updating notes from drafts.
 
 use rusqlite::named_params;
-use vademecum_kit::{
-    model::{Draft, DraftBody, NoteDraft, SaveOutcome, SourceName, Timestamp},
-    source::SourceError,
-    store::{StoreError, Writer, save_imported},
-};
+use vademecum_model::{Draft, DraftBody, NoteDraft, SaveOutcome, SourceName, Timestamp};
+use vademecum_source::{SourceError, save_imported};
+use vademecum_store::{StoreError, Writer};
 
 use super::FULL_TEXT_TABLE;
 

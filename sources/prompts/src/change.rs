@@ -1,11 +1,9 @@
 //! Tagging prompts in the library itself.
 
 use rusqlite::named_params;
-use vademecum_kit::{
-    model::{ChangedItem, ItemId, SourceName, TagChange},
-    source::SourceError,
-    store::{TaggedItem, Writer, change_tags},
-};
+use vademecum_model::{ChangedItem, ItemId, SourceName, TagChange};
+use vademecum_source::{SourceError, TaggedItem, change_tags};
+use vademecum_store::Writer;
 
 use super::{FULL_TEXT_TABLE, save::replace_keywords};
 

@@ -4,21 +4,19 @@
 //! offset in it; a full read returns an object.
 
 #[macro_use]
-extern crate vademecum_kit;
+extern crate vademecum_source;
 
 mod change;
 mod read;
 mod save;
 
-use vademecum_kit::{
-    model::{
-        ChangedItem, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemId, PromptField,
-        SaveOutcome, SourceName, StoredPrompt, TagChange,
-    },
-    search::IdType,
-    source::{ItemStatements, Source, SourceError},
-    store::{Database, FtsColumn, FtsTable, Reader, Writer},
+use vademecum_model::{
+    ChangedItem, Draft, Field, Filters, FtsColumn, FtsTable, Hit, ItemId, PromptField, SaveOutcome,
+    SourceName, StoredPrompt, TagChange,
 };
+use vademecum_search::{GetRequest, HitRequest, Item};
+use vademecum_source::{IdType, ItemStatements, Source, SourceError};
+use vademecum_store::{Database, Reader, Writer};
 
 /// The prompts of one user.
 #[derive(Clone, Copy, Debug, Default)]
@@ -106,10 +104,9 @@ impl Source for Prompts {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{
-        DraftBody, PromptDraft, RetrievalMode, RetrievalOptions, Timestamp,
-    };
-    use vademecum_testing::{self as testing, SourceFixture};
+    use vademecum_model::{DraftBody, PromptDraft, RetrievalMode, RetrievalOptions, Timestamp};
+    use vademecum_testing as testing;
+    use vademecum_testing::SourceFixture;
 
     use super::*;
 

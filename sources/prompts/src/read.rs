@@ -2,16 +2,12 @@
 
 use rusqlite::{Row, named_params};
 use serde_json::{Value, json};
-use vademecum_kit::{
-    location::{NamedField, read_field_passage},
-    model::{
-        Draft, DraftBody, GetRequest, Hit, HitRequest, Item, ItemId, PromptDraft, RetrievalMode,
-        SourceName, Timestamp, Uri,
-    },
-    search::{Highlighter, ItemExcerpt, ItemFields},
-    source::SourceError,
-    store::{Reader, StoreError},
+use vademecum_model::{
+    Draft, DraftBody, Hit, ItemId, PromptDraft, RetrievalMode, SourceName, Timestamp, Uri,
 };
+use vademecum_search::{GetRequest, Highlighter, HitRequest, Item, ItemExcerpt, ItemFields};
+use vademecum_source::{NamedField, SourceError, read_field_passage};
+use vademecum_store::{Reader, StoreError};
 
 /// A prompt as it is stored.
 #[expect(clippy::struct_field_names, reason = "fields are named as their columns")]

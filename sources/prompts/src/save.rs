@@ -2,11 +2,9 @@
 
 use rusqlite::named_params;
 use uuid::Uuid;
-use vademecum_kit::{
-    model::{Draft, DraftBody, PromptDraft, SaveOutcome, SourceName, Timestamp},
-    source::SourceError,
-    store::{StoreError, Writer, save_imported},
-};
+use vademecum_model::{Draft, DraftBody, PromptDraft, SaveOutcome, SourceName, Timestamp};
+use vademecum_source::{SourceError, save_imported};
+use vademecum_store::{StoreError, Writer};
 
 use super::FULL_TEXT_TABLE;
 

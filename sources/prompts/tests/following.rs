@@ -3,15 +3,14 @@
 
 use std::{path::Path, sync::Arc, thread, time::Duration};
 
-use vademecum_kit::{
-    model::{Deadline, Draft, DraftBody, PromptDraft, SaveOutcome},
-    source::{Source, SourceError},
-    store::{
-        Database, Durability, Store, StoreError,
-        archive::{Archive, ArchiveError, Entry, FileState, Head, PartName, Upload, WriteId},
-    },
-};
+use vademecum_model::{Deadline, Draft, DraftBody, PromptDraft, SaveOutcome};
 use vademecum_prompts::Prompts;
+use vademecum_replication::{ArchivedStore, Upload};
+use vademecum_source::{Source, SourceError};
+use vademecum_store::{
+    Archive, ArchiveError, Database, Durability, Entry, FileState, Head, PartName,
+    Replication as _, Store, StoreError, WriteId,
+};
 use vademecum_testing::{MemoryArchive, follow_archive};
 
 fn open(folder: &Path, archive: &Arc<MemoryArchive>) -> Store {

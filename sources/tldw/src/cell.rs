@@ -1,7 +1,7 @@
 //! Lenient reading of cells in foreign tables, whose columns may hold values of any type.
 
 use rusqlite::{Row, types::ValueRef};
-use vademecum_kit::model::Timestamp;
+use vademecum_model::Timestamp;
 
 use crate::read_limits::too_big;
 

@@ -1,7 +1,7 @@
 //! Characters in a tldw database. Lists and extensions are stored as JSON text.
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params, types::ValueRef};
-use vademecum_kit::model::{CharacterDraft, DraftBody};
+use vademecum_model::{CharacterDraft, DraftBody};
 
 use crate::cell;
 

@@ -7,7 +7,7 @@
 //! conversation has the extent of its messages for that purpose.
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
-use vademecum_kit::model::{ChatBranch, ChatDraft, DraftBody, MessageDraft};
+use vademecum_model::{ChatBranch, ChatDraft, DraftBody, MessageDraft};
 
 use crate::{cell, read_limits::RowBudget};
 

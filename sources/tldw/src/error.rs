@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use vademecum_kit::{source::SourceError, store::StoreError};
+use vademecum_source::SourceError;
+use vademecum_store::StoreError;
 
 use crate::ReadLimit;
 

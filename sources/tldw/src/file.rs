@@ -11,7 +11,7 @@ use std::{
 };
 
 use rusqlite::Connection;
-use vademecum_kit::store::{Database, ReadOnlyFile, sidecar_path};
+use vademecum_store::{Database, ReadOnlyFile, sidecar_path};
 
 use crate::{
     TldwError,

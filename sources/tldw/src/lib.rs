@@ -6,7 +6,7 @@
 //! has a module.
 
 #[macro_use]
-extern crate vademecum_kit;
+extern crate vademecum_source;
 
 mod cell;
 mod characters;

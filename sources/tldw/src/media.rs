@@ -1,7 +1,7 @@
 //! Media in a tldw database, with their chunks, transcripts and analyses.
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
-use vademecum_kit::model::{DraftBody, GeneratedMediaData, MediaDraft, StoredChunk, Transcription};
+use vademecum_model::{DraftBody, GeneratedMediaData, MediaDraft, StoredChunk, Transcription};
 
 use crate::{cell, read_limits::RowBudget};
 

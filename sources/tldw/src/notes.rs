@@ -1,7 +1,7 @@
 //! Notes in a tldw database.
 
 use rusqlite::{Connection, OptionalExtension, named_params};
-use vademecum_kit::model::{DraftBody, NoteDraft};
+use vademecum_model::{DraftBody, NoteDraft};
 
 use crate::cell;
 

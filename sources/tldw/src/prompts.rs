@@ -1,7 +1,7 @@
 //! Prompts in a tldw database.
 
 use rusqlite::{Connection, OptionalExtension, named_params};
-use vademecum_kit::model::{DraftBody, PromptDraft};
+use vademecum_model::{DraftBody, PromptDraft};
 
 use crate::cell;
 

@@ -11,7 +11,7 @@ use std::{
 };
 
 use rusqlite::{Connection, config::DbConfig, ffi, limits::Limit};
-use vademecum_kit::store::sqlite_heap_bytes;
+use vademecum_fts5::sqlite_heap_bytes;
 
 /// Virtual machine steps between two checks: about a microsecond. Few, because a row of a temporary
 /// table takes few steps and may have the size of the largest value.

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use rusqlite::{Connection, OptionalExtension};
-use vademecum_kit::store::Database;
+use vademecum_store::Database;
 
 /// The name of a table and its required columns.
 type RequiredTable = (&'static str, &'static [&'static str]);

@@ -7,12 +7,10 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, ErrorCode};
 use uuid::Uuid;
-use vademecum_kit::{
-    links::update_saved_links,
-    model::{ChatDraft, Draft, DraftBody, SaveOutcome, SourceName},
-    source::{Source, SourceError},
-    store::{Durability, Store, Writer},
-};
+use vademecum_model::{ChatDraft, Draft, DraftBody, SaveOutcome, SourceName};
+use vademecum_source::{Source, SourceError};
+use vademecum_store::{Durability, Store, Writer};
+use vademecum_vault::links::update_saved_links;
 
 use crate::{
     TldwError, TldwFile, TldwUser, cell, characters,
@@ -118,7 +116,8 @@ struct SourceSync<'a> {
 impl SourceSync<'_> {
     /// Returns the items to read and the origins of items that no longer exist.
     fn find_changes(&mut self) -> Result<(Vec<ChangedItem>, Vec<String>), TldwError> {
-        let mut known = self.store.list_origins(self.source.name(), &self.origins)?;
+        let mut known =
+            vademecum_source::list_origins(&self.store, self.source.name(), &self.origins)?;
         let file = self.file;
         let listed = file.read(|connection| self.list_changed_items(connection, &mut known));
         let changed = listed.map_err(|error| file.read_error(error))?;

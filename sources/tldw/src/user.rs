@@ -6,7 +6,7 @@ use std::{
     time::SystemTime,
 };
 
-use vademecum_kit::store::{Database, sidecar_path};
+use vademecum_store::{Database, sidecar_path};
 
 use crate::TldwError;
 

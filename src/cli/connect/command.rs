@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use vademecum_accounts::LocalToken;
+use vademecum_core::config::{AuthMode, LocalAccess};
 
 use super::{
     client::{ConnectionMethod, SettingsLocation},
@@ -12,10 +14,6 @@ use super::{
     target::{ClientTarget, CurrentSettings, OwnIdentity, not_changed_context},
 };
 use crate::cli::{common::CommonOptions, output::print_line};
-use vademecum_core::{
-    auth::LocalToken,
-    config::{AuthMode, LocalAccess},
-};
 
 /// Connect a client to this server
 #[derive(Debug, clap::Args)]

@@ -7,12 +7,10 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use vademecum_accounts::LocalToken;
+use vademecum_core::config::{self, PublicUrl};
 
 use crate::cli::common::CommonOptions;
-use vademecum_core::{
-    auth::LocalToken,
-    config::{self, PublicUrl},
-};
 
 /// Endpoint through which a client reaches this server.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
+use vademecum_actors::Library;
 use vademecum_eval::{CorpusDocument, MessagePlace};
-use vademecum_kit::journal::ConflictCopies;
-use vademecum_kit::model::{
+use vademecum_import::digest;
+use vademecum_model::{
     CharacterDraft, ChatDraft, Draft, DraftBody, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
     SaveOutcome, SourceName, Timestamp, Uri,
 };
+use vademecum_vault::journal::ConflictCopies;
 
-use crate::{actors::Library, cli::progress::progress_bar};
-use vademecum_import::digest;
+use crate::cli::progress::progress_bar;
 
 /// Version of the conversion from documents to drafts. Increment it when a document becomes a
 /// different draft.

@@ -15,7 +15,9 @@ use vademecum_eval::{
     ByMethod, CollectionSummary, EarlierReports, EvalReport, Fts5Baseline, JudgedCollection,
     JudgedQuery, MultiEvalReport, QueryResult, RECALL_DEPTH, ScoredRanking,
 };
-use vademecum_kit::{model::Uri, search::Fusion};
+use vademecum_model::Uri;
+use vademecum_search::Fusion;
+use vademecum_tools::SearchModeInput;
 
 use super::{
     corpus_import::{ImportedCorpus, import_corpus},
@@ -29,7 +31,6 @@ use crate::{
         output::{print_error, print_json, print_line},
         progress::progress_bar,
     },
-    tools::SearchModeInput,
 };
 
 /// Measure search quality on a judged collection

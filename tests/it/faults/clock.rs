@@ -8,12 +8,11 @@ use std::{
 
 use rusqlite::named_params;
 use serde_json::{Value, json};
-use vademecum_kit::store::{Database, Durability};
+use vademecum_store::{Database, Durability};
 
 use super::{assert_healthy, report_lines};
 use crate::{
-    support::open_data_folder,
-    support::{Library, McpClient},
+    support::{Library, McpClient, open_data_folder},
     writing::{create_note, read_note, search_uris},
 };
 

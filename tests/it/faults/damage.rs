@@ -10,10 +10,8 @@ use std::{
 
 use rusqlite::named_params;
 use serde_json::{Value, json};
-use vademecum_kit::{
-    model::Deadline,
-    store::{Database, Durability, Store, StoreError},
-};
+use vademecum_model::Deadline;
+use vademecum_store::{Database, Durability, Store, StoreError};
 
 use super::{assert_healthy, report_lines};
 use crate::{

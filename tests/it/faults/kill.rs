@@ -4,10 +4,10 @@
 use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-use vademecum::collections::{Catalogue, VisibleCollection};
+use vademecum_actors::collections::{Catalogue, VisibleCollection};
 use vademecum_collections::{Access, Scope};
 use vademecum_core::auth::local_principal;
-use vademecum_kit::model::Deadline;
+use vademecum_model::Deadline;
 
 use super::{
     assert_healthy, folder_size, kill_at_size, report_lines, rng, round_count, spawn_command,

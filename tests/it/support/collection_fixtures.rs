@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vademecum::collections::Catalogue;
+use vademecum_actors::collections::Catalogue;
 use vademecum_collections::{Collection, Document, EmbeddingModel, NewChunk, NewSource};
 use vademecum_core::{auth::UserId, config};
 use vademecum_embed::Embeddings;
-use vademecum_kit::{
-    model::Deadline,
-    store::{Durability, Writer},
-};
+use vademecum_model::Deadline;
+use vademecum_store::{Durability, Writer};
 
 use super::{Library, open_data_folder};
 

@@ -10,8 +10,7 @@ use std::{
 
 use serde_json::Value;
 use tempfile::TempDir;
-
-use vademecum_kit::store::{Database, Store};
+use vademecum_store::{Database, Store};
 
 use super::{
     Server, StdioClient, follows_archive, open_data_folder, vademecum_command, wait_until,

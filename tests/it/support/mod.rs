@@ -69,7 +69,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 use vademecum_core::config::Settings;
-use vademecum_kit::store::DataFolder;
+use vademecum_store::DataFolder;
 
 /// Maximum time that a test waits for a reply before it fails.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(30);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use vademecum_kit::model::Timestamp;
+use vademecum_model::Timestamp;
 
 use super::{Vault, append, note_titled, update};
 use crate::{

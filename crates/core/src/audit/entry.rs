@@ -148,7 +148,7 @@ impl AuditedItems {
     /// Returns the sources of the items in order of appearance, without repetitions: the scheme of
     /// a URI, a profile as `profile:NAME`, `prompts` for a prompt as `prompt:NAME`, and
     /// `collections` for ids of documents and chunks.
-    pub(super) fn sources(&self) -> Vec<&str> {
+    pub fn sources(&self) -> Vec<&str> {
         let mut sources = Vec::new();
         for id in self.ids() {
             let source = match id.split_once("://") {

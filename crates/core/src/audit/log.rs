@@ -1,77 +1,33 @@
-//! The queue in front of the audit log and the thread that writes it.
+//! The handle through which entries are recorded.
 
-use std::{
-    fmt,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
-        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
-    },
-    thread::{self, Thread},
-    time::{Duration, Instant},
-};
+use std::{fmt::Debug, sync::Arc};
 
-use vademecum_kit::store::DataFolder;
+use super::AuditEntry;
+use crate::telemetry::Gauge;
 
-use super::{AuditEntry, AuditStore, batch::AuditBatch};
-use crate::{config, telemetry::Gauge};
+/// A recorder of audit entries. It never blocks the caller of [`record`](Self::record).
+pub trait AuditRecorder: Debug + Send + Sync {
+    /// Queues an entry, or drops and counts it if the queue is full.
+    fn record(&self, entry: AuditEntry);
 
-/// Maximum number of queued entries; further entries are dropped and counted.
-const QUEUE_CAPACITY: usize = 4_096;
-/// Time to collect entries before they are written.
-const FLUSH_INTERVAL: Duration = Duration::from_millis(250);
-/// Interval between removals of old entries.
-const RETENTION_INTERVAL: Duration = Duration::from_hours(1);
-/// Maximum time to wait for the last entries at exit.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
-/// Interval between attempts to queue a flush request while the queue is full.
-const FLUSH_RETRY_INTERVAL: Duration = Duration::from_millis(10);
+    /// Returns whether the parameters of calls are recorded.
+    fn records_arguments(&self) -> bool;
 
-/// Audit log. It never blocks: a thread writes the entries in batches, and if the queue is full,
-/// entries are dropped, counted, and noted in the log as a gap. The default records nothing.
-///
-/// The thread starts with the first entry.
+    /// Waits until the queued entries are written, for a limited time.
+    fn flush(&self);
+
+    /// Returns the number of entries that were lost since the start of the process.
+    fn lost_entries(&self) -> u64;
+}
+
+/// Audit log. The default records nothing.
 #[derive(Clone, Debug, Default)]
-pub struct AuditLog(Option<Arc<AuditQueue>>);
-
-struct AuditQueue {
-    settings: config::Audit,
-    data: DataFolder,
-    /// `None` if the thread could not be started.
-    writer: OnceLock<Option<WriterHandle>>,
-    lost: Arc<AtomicU64>,
-}
-
-struct WriterHandle {
-    messages: SyncSender<Message>,
-    thread: Thread,
-}
-
-enum Message {
-    Entry(Box<AuditEntry>),
-    /// Dropped once all entries before it are written.
-    Flush(SyncSender<()>),
-}
-
-impl fmt::Debug for AuditQueue {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("AuditQueue")
-            .field("folder", &self.data.path())
-            .finish_non_exhaustive()
-    }
-}
+pub struct AuditLog(Option<Arc<dyn AuditRecorder>>);
 
 impl AuditLog {
-    /// Returns the log in a data folder; it records nothing if the settings disable it.
-    pub fn new(settings: &config::Audit, data: impl Into<DataFolder>) -> Self {
-        let queue = || AuditQueue {
-            settings: settings.clone(),
-            data: data.into(),
-            writer: OnceLock::new(),
-            lost: Arc::default(),
-        };
-        Self(settings.enabled.then(|| Arc::new(queue())))
+    /// Returns the log that `recorder` writes; it records nothing without one.
+    pub fn new(recorder: Option<Arc<dyn AuditRecorder>>) -> Self {
+        Self(recorder)
     }
 
     /// Returns whether entries are recorded.
@@ -81,30 +37,26 @@ impl AuditLog {
 
     /// Returns whether the parameters of calls are recorded.
     pub fn records_arguments(&self) -> bool {
-        self.0.as_ref().is_some_and(|queue| queue.settings.queries)
+        self.0.as_ref().is_some_and(|recorder| recorder.records_arguments())
     }
 
-    /// Queues an entry, or drops and counts it if the queue is full.
+    /// Records an entry, or drops and counts it if too many are queued.
     pub fn record(&self, entry: AuditEntry) {
-        let Some(queue) = &self.0 else { return };
-        let message = Message::Entry(Box::new(entry));
-        let is_queued =
-            queue.writer().is_some_and(|writer| writer.messages.try_send(message).is_ok());
-        if !is_queued {
-            queue.lost.fetch_add(1, Ordering::Relaxed);
+        if let Some(recorder) = &self.0 {
+            recorder.record(entry);
         }
     }
 
     /// Waits until the queued entries are written, for at most two seconds.
     pub fn flush(&self) {
-        if let Some(writer) = self.0.as_ref().and_then(|queue| queue.writer.get()?.as_ref()) {
-            writer.flush();
+        if let Some(recorder) = &self.0 {
+            recorder.flush();
         }
     }
 
     /// Returns the number of entries that were lost since the start of the process.
     pub fn lost_entries(&self) -> u64 {
-        self.0.as_ref().map_or(0, |queue| queue.lost.load(Ordering::Relaxed))
+        self.0.as_ref().map_or(0, |recorder| recorder.lost_entries())
     }
 
     /// Returns the number of lost entries as a metric, if entries are recorded.
@@ -113,189 +65,5 @@ impl AuditLog {
         let lost = u32::try_from(self.lost_entries()).unwrap_or(u32::MAX);
         let gauge = || Gauge::from_total("vademecum_audit_entries_lost_total", help, lost.into());
         self.is_enabled().then(gauge)
-    }
-}
-
-impl AuditQueue {
-    /// Returns the writer, which is started by the first call.
-    fn writer(&self) -> Option<&WriterHandle> {
-        self.writer.get_or_init(|| self.start_writer()).as_ref()
-    }
-
-    fn start_writer(&self) -> Option<WriterHandle> {
-        let (messages, queued) = sync_channel(QUEUE_CAPACITY);
-        let writer = LogWriter {
-            store: AuditStore::new(&self.data),
-            settings: self.settings.clone(),
-            lost: Arc::clone(&self.lost),
-            noted_lost: 0,
-            next_removal: Instant::now(),
-            is_failing: false,
-        };
-        let spawned =
-            thread::Builder::new().name("audit".to_owned()).spawn(move || writer.run(&queued));
-        match spawned {
-            Ok(handle) => Some(WriterHandle { messages, thread: handle.thread().clone() }),
-            Err(error) => {
-                tracing::error!(%error, "audit thread could not be started");
-                None
-            }
-        }
-    }
-}
-
-impl Drop for AuditQueue {
-    fn drop(&mut self) {
-        if let Some(Some(writer)) = self.writer.get() {
-            writer.flush();
-        }
-    }
-}
-
-impl WriterHandle {
-    fn flush(&self) {
-        let until = Instant::now() + FLUSH_TIMEOUT;
-        let (sender, done) = sync_channel(0);
-        let mut message = Message::Flush(sender);
-        while let Err(TrySendError::Full(unsent)) = self.messages.try_send(message) {
-            if Instant::now() >= until {
-                return;
-            }
-            message = unsent;
-            self.thread.unpark();
-            thread::sleep(FLUSH_RETRY_INTERVAL);
-        }
-        self.thread.unpark();
-        // Disconnects when the entries are written; entries not written in time are lost.
-        let _is_done = done.recv_timeout(until.saturating_duration_since(Instant::now()));
-    }
-}
-
-/// State of the writer thread.
-struct LogWriter {
-    store: AuditStore,
-    settings: config::Audit,
-    lost: Arc<AtomicU64>,
-    /// Number of lost entries that the log notes as gaps.
-    noted_lost: u64,
-    next_removal: Instant,
-    is_failing: bool,
-}
-
-impl LogWriter {
-    /// Writes entries in batches until all senders are dropped.
-    fn run(mut self, queued: &Receiver<Message>) {
-        while let Ok(first) = queued.recv() {
-            if matches!(first, Message::Entry(_)) {
-                // Parked, not waiting for the queue, so that senders need not wake this thread.
-                thread::park_timeout(FLUSH_INTERVAL);
-            }
-            let (mut batch, mut waiting) = (AuditBatch::default(), Vec::new());
-            for message in std::iter::once(first).chain(queued.try_iter().take(QUEUE_CAPACITY)) {
-                match message {
-                    Message::Entry(entry) => batch.push(*entry),
-                    Message::Flush(done) => waiting.push(done),
-                }
-            }
-            self.write(batch);
-            drop(waiting);
-        }
-    }
-
-    fn write(&mut self, mut batch: AuditBatch) {
-        let calls = batch.call_count();
-        let lost = self.lost.load(Ordering::Relaxed);
-        if lost > self.noted_lost {
-            batch.push_gap(lost - self.noted_lost);
-        }
-        if batch.entries.is_empty() {
-            return;
-        }
-        let now = Instant::now();
-        let remove_old = now >= self.next_removal;
-        match self.store.append(&batch, &self.settings, remove_old) {
-            Ok(()) => {
-                self.noted_lost = lost;
-                self.is_failing = false;
-                if remove_old {
-                    self.next_removal = now + RETENTION_INTERVAL;
-                }
-            }
-            Err(error) => {
-                self.lost.fetch_add(calls, Ordering::Relaxed);
-                if !self.is_failing {
-                    tracing::error!(?error, "the audit log cannot be written; entries are lost");
-                }
-                self.is_failing = true;
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{
-        super::{AuditFilter, AuditOutcome, AuditRow},
-        *,
-    };
-
-    fn rows(folder: &std::path::Path) -> Vec<AuditRow> {
-        let mut rows = Vec::new();
-        let store = AuditStore::new(folder);
-        store.for_each(&AuditFilter::default(), |row| rows.push(row)).unwrap();
-        rows
-    }
-
-    fn call() -> AuditEntry {
-        AuditEntry::new("tools/call", "http", AuditOutcome::Ok)
-    }
-
-    #[test]
-    fn entries_are_written_when_log_is_dropped() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = AuditLog::new(&config::Audit::default(), folder.path());
-        (0..3).for_each(|_| log.record(call()));
-        drop(log);
-        assert_eq!(rows(folder.path()).len(), 3);
-    }
-
-    #[test]
-    fn disabled_log_creates_no_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let settings = config::Audit { enabled: false, ..config::Audit::default() };
-        let log = AuditLog::new(&settings, folder.path());
-        log.record(call());
-        log.flush();
-        assert!(!log.is_enabled() && log.lost_gauge().is_none());
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn lost_entries_are_counted_and_noted_as_gap() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = AuditLog::new(&config::Audit::default(), folder.path());
-        let many = u64::try_from(3 * QUEUE_CAPACITY).unwrap();
-        (0..many).for_each(|_| log.record(call()));
-        log.flush();
-        // The gap is noted together with the next entry.
-        log.record(call());
-        log.flush();
-        let lost = log.lost_entries();
-        assert!(lost > 0);
-        let rows = rows(folder.path());
-        let noted: i64 = rows.iter().filter(|row| row.method == "gap").map(|row| row.count).sum();
-        assert_eq!(u64::try_from(noted).unwrap(), lost);
-        let written = rows.iter().filter(|row| row.method == "tools/call").count();
-        assert_eq!(u64::try_from(written).unwrap() + lost, many + 1);
-    }
-
-    #[test]
-    fn unwritable_log_counts_lost_entries() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("audit.db"), "not a database").unwrap();
-        let log = AuditLog::new(&config::Audit::default(), folder.path());
-        (0..3).for_each(|_| log.record(call()));
-        log.flush();
-        assert_eq!(log.lost_entries(), 3);
     }
 }

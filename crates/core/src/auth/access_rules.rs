@@ -6,9 +6,8 @@
 use std::{path::PathBuf, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use vademecum_kit::model::{ItemAccess, SourceAccess, SourceName, matches_pattern};
+use vademecum_model::{ItemAccess, SourceAccess, SourceName, matches_pattern};
 
-use super::{KeyId, Principal};
 use crate::config::Deny;
 
 /// Source name for the database profiles, which are no source of a library.
@@ -107,17 +106,17 @@ struct DenyRule {
 
 impl AccessRules {
     /// Creates the rules of a key.
-    pub(super) fn for_scope(scope: KeyScope) -> Self {
+    pub fn for_scope(scope: KeyScope) -> Self {
         Self { scope, ..Self::default() }
     }
 
     /// Takes away the library.
-    pub(super) fn without_library(self) -> Self {
+    pub fn without_library(self) -> Self {
         Self { is_guest: true, ..self }
     }
 
     /// Adds the deny rules that apply.
-    pub(super) fn with_denied<'a>(mut self, rules: impl IntoIterator<Item = &'a Deny>) -> Self {
+    pub fn with_denied<'a>(mut self, rules: impl IntoIterator<Item = &'a Deny>) -> Self {
         let added = rules.into_iter().map(|rule| DenyRule {
             client: rule.client.clone(),
             sources: rule.sources.clone(),
@@ -133,7 +132,7 @@ impl AccessRules {
     }
 
     /// Returns the rules for a client of this name, or `None` if they do not depend on the client.
-    pub(super) fn for_client(&self, name: &str) -> Option<Self> {
+    pub fn for_client(&self, name: &str) -> Option<Self> {
         if self.denied.iter().all(|rule| rule.client.is_none()) {
             return None;
         }
@@ -243,43 +242,9 @@ fn permits(patterns: Option<&Vec<String>>, name: &str) -> bool {
     patterns.is_none_or(|patterns| patterns.iter().any(|pattern| matches_pattern(pattern, name)))
 }
 
-/// The deny rules of the settings.
-#[derive(Clone, Debug, Default)]
-pub struct DenyRules(Arc<[Deny]>);
-
-impl DenyRules {
-    /// Creates the rules.
-    pub fn new(rules: &[Deny]) -> Self {
-        Self(rules.into())
-    }
-
-    /// Adds the rules that apply to a principal. `key` is the id and name of its key, if it used
-    /// one. Rules for clients take effect when the client is known.
-    #[must_use]
-    pub fn restrict(&self, principal: Principal, key: Option<(&KeyId, &str)>) -> Principal {
-        let key = key.map(|(id, name)| [id.as_str(), name]);
-        let names = key.as_ref().map_or(&[][..], <[&str; 2]>::as_slice);
-        let user = principal.user().clone();
-        let applies = |rule: &&Deny| {
-            matches_any(rule.user.as_ref(), &[user.as_str()])
-                && matches_any(rule.key.as_ref(), names)
-        };
-        if !self.0.iter().any(|rule| applies(&rule)) {
-            return principal;
-        }
-        let access = principal.access().clone().with_denied(self.0.iter().filter(applies));
-        principal.with_access(access)
-    }
-}
-
-fn matches_any(pattern: Option<&String>, names: &[&str]) -> bool {
-    pattern.is_none_or(|pattern| names.iter().any(|name| matches_pattern(pattern, name)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::{UserId, local_principal};
 
     fn list(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
@@ -330,28 +295,6 @@ mod tests {
         assert!(!notes.is_hidden && rules.permits_databases());
         assert_eq!(notes.denied_tags, ["private"]);
         assert_eq!(notes.denied_folders, ["/home/ada/diary"]);
-    }
-
-    #[test]
-    fn deny_rule_applies_to_matching_callers() {
-        let (ada, id): (UserId, KeyId) =
-            ("ada".parse().unwrap(), "0123456789abcdef".parse().unwrap());
-        for (text, keyed, keyless) in [
-            ("sources = []", true, true),
-            ("user = \"a*\"", true, true),
-            ("user = \"eve\"", false, false),
-            ("key = \"lap*\"", true, false),
-            ("key = \"0123*\"", true, false),
-            ("user = \"ada\"\nkey = \"phone\"", false, false),
-        ] {
-            let rules = DenyRules::new(&[deny(text)]);
-            let is_denied = |key| {
-                let ada = local_principal(ada.clone());
-                rules.restrict(ada, key).access().item_access().is_some()
-            };
-            assert_eq!(is_denied(Some((&id, "laptop"))), keyed, "{text}");
-            assert_eq!(is_denied(None), keyless, "{text}");
-        }
     }
 
     #[test]

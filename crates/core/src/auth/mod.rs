@@ -1,45 +1,17 @@
-//! Authentication and authorization of callers. Only this module creates a [`Principal`], and only
-//! from a credential, never from tool arguments.
+//! The authenticated caller: user, rights, access tags and restrictions.
 //!
-//! Start reading at [`Authenticator`]: it turns [`Credentials`] into a principal or an
-//! [`AuthRejection`].
+//! Only `vademecum-accounts` creates a [`Principal`] from a credential; tool arguments never do.
 
 mod access_rules;
-mod accounts;
-mod api_key;
-mod authenticator;
-mod credentials;
-mod error;
-mod grant;
-mod id_token;
-mod key_set;
-mod local;
-mod login_throttle;
+mod key_id;
 mod principal;
-mod private_file;
-mod rejection;
 mod right;
-mod server_key;
-mod signature;
 mod tag;
-mod token;
-mod user_folders;
-mod user_status;
+mod user_id;
 
-pub use access_rules::{AccessRules, DenyRules, KeyScope, KeyScopeError};
-pub use accounts::{Accounts, KeyRecord, KeyRequest, UserRecord};
-pub use api_key::KeyId;
-pub use authenticator::Authenticator;
-pub use credentials::Credentials;
-pub use error::{AccountError, AuthError};
-pub use grant::{GrantToken, GrantTokenKind};
-pub use id_token::{IdTokenVerifier, LoginClaims};
-pub use local::{CallerAccount, LocalToken};
-pub use login_throttle::LoginThrottle;
-pub use principal::{Principal, UserId, UserIdError, local_principal};
-pub use rejection::AuthRejection;
+pub use access_rules::{AccessRules, KeyScope, KeyScopeError};
+pub use key_id::{KeyId, KeyIdError};
+pub use principal::{Principal, local_principal};
 pub use right::{Right, RightError, Rights};
-pub use server_key::ServerKey;
 pub use tag::{AccessTag, AccessTags, TagError};
-pub use user_folders::{UserFolders, user_of_folder};
-pub use user_status::{EndedUsers, UserStatus};
+pub use user_id::{UserId, UserIdError};

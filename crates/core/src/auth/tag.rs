@@ -29,7 +29,7 @@ pub enum TagError {
 impl AccessTag {
     const MAX_CHARS: usize = 128;
     /// Maximum number of tags of one principal.
-    pub(super) const MAX_TAGS: usize = 256;
+    pub const MAX_TAGS: usize = 256;
 
     /// Returns the tag as text.
     pub fn as_str(&self) -> &str {
@@ -37,15 +37,13 @@ impl AccessTag {
     }
 
     /// Parses the value of `x-session-tags`: a JSON array of strings.
-    pub(super) fn parse_json(text: &str) -> Result<AccessTags, TagError> {
+    pub fn parse_json(text: &str) -> Result<AccessTags, TagError> {
         let texts: Vec<String> = serde_json::from_str(text).map_err(|_| TagError::NotAList)?;
         Self::parse_set(texts.iter().map(String::as_str))
     }
 
     /// Parses tags into a set. Fails on an invalid tag or on too many tags.
-    pub(super) fn parse_set<'a>(
-        texts: impl IntoIterator<Item = &'a str>,
-    ) -> Result<AccessTags, TagError> {
+    pub fn parse_set<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<AccessTags, TagError> {
         let tags: Vec<Self> = texts.into_iter().map(str::parse).collect::<Result<_, _>>()?;
         if tags.len() > Self::MAX_TAGS {
             return Err(TagError::TooMany);

@@ -1,7 +1,7 @@
 //! Parser of character cards in JSON: bare fields (V1), or a `spec` with `data` (V2 and V3).
 
 use serde_json::{Map, Value};
-use vademecum_kit::model::{CharacterDraft, Timestamp};
+use vademecum_model::{CharacterDraft, Timestamp};
 
 use crate::{
     CardError,

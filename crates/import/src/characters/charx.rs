@@ -1,7 +1,7 @@
 //! Character archives (CHARX): a ZIP file with a `card.json` and pictures.
 
 use serde_json::{Map, Value};
-use vademecum_kit::model::SourceName;
+use vademecum_model::SourceName;
 
 use super::{card, json_card};
 use crate::{

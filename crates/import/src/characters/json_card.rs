@@ -1,6 +1,6 @@
 //! Character cards as JSON files.
 
-use vademecum_kit::model::{CharacterDraft, Draft, DraftBody, SourceName};
+use vademecum_model::{CharacterDraft, Draft, DraftBody, SourceName};
 
 use super::card;
 use crate::{

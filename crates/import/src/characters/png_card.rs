@@ -8,7 +8,7 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 use png::{Decoder, Info};
-use vademecum_kit::model::{CharacterDraft, SourceName};
+use vademecum_model::{CharacterDraft, SourceName};
 
 use super::{card, json_card};
 use crate::{

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
-use vademecum_kit::model::SourceName;
+use vademecum_model::SourceName;
 
 use super::{chatgpt, claude, conversation::Conversation};
 use crate::{

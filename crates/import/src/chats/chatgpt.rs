@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
-use vademecum_kit::model::{MessageDraft, Timestamp};
+use vademecum_model::{MessageDraft, Timestamp};
 
 use super::{
     conversation::Conversation,

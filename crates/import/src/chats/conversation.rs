@@ -1,6 +1,6 @@
 //! Conversion of a parsed conversation of any service to drafts.
 
-use vademecum_kit::model::{ChatBranch, ChatDraft, Draft, DraftBody, MessageDraft, Timestamp};
+use vademecum_model::{ChatBranch, ChatDraft, Draft, DraftBody, MessageDraft, Timestamp};
 
 use super::conversation_tree::{Branch, ConversationBranches};
 use crate::{ParsedFile, Problem, SourceFile, digest, text::title::clean_title};

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use vademecum_kit::model::MessageDraft;
+use vademecum_model::MessageDraft;
 
 /// A node of the tree.
 #[derive(Debug)]

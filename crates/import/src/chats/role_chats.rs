@@ -2,7 +2,7 @@
 //! with `messages`, or one message per line (`.jsonl`).
 
 use serde_json::{Map, Value};
-use vademecum_kit::model::{MessageDraft, SourceName};
+use vademecum_model::{MessageDraft, SourceName};
 
 use super::{
     conversation::Conversation, conversation_tree::ConversationBranches,
@@ -191,7 +191,7 @@ fn first_text(fields: &Map<String, Value>, keys: &[&str]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{ChatDraft, DraftBody};
+    use vademecum_model::{ChatDraft, DraftBody};
 
     use super::*;
     use crate::detection::file_probe::tests::probe_file;

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use vademecum_kit::model::{MessageDraft, SourceName, Timestamp};
+use vademecum_model::{MessageDraft, SourceName, Timestamp};
 
 use super::{
     conversation::Conversation,
@@ -170,7 +170,7 @@ fn swipe_node_id(number: usize, swipe: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{ChatDraft, DraftBody};
+    use vademecum_model::{ChatDraft, DraftBody};
 
     use super::*;
     use crate::detection::file_probe::tests::probe_file;

@@ -1,6 +1,6 @@
 //! Construction of the draft of a file that contains one document.
 
-use vademecum_kit::model::{Draft, DraftBody, MediaDraft};
+use vademecum_model::{Draft, DraftBody, MediaDraft};
 
 use crate::{ImportError, ParsedFile, Problem, SourceFile, digest};
 

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, io::Cursor};
 
 use rbook::Epub as Book;
-use vademecum_kit::model::{MediaDraft, SourceName, Timestamp};
+use vademecum_model::{MediaDraft, SourceName, Timestamp};
 
 use super::{
     document::{ImporterVersion, single_document, title_or_stem, unreadable_error},

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use dom_smoothie::{Article, Config, Readability};
 use serde_json::Value;
 use url::Url;
-use vademecum_kit::model::{MediaDraft, SourceName, Timestamp};
+use vademecum_model::{MediaDraft, SourceName, Timestamp};
 
 use super::{
     document::{ImporterVersion, single_document, title_or_stem},

@@ -1,7 +1,7 @@
 //! Jupyter notebooks: text and code of the cells, without their outputs.
 
 use serde::Deserialize;
-use vademecum_kit::model::{MediaDraft, SourceName};
+use vademecum_model::{MediaDraft, SourceName};
 
 use super::document::{single_document, title_or_stem, unreadable_error};
 use crate::{

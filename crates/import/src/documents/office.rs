@@ -9,7 +9,7 @@ use office_oxide::{
     ir::Metadata,
     options::{Damage, OnIncomplete, ParseOptions},
 };
-use vademecum_kit::model::{MediaDraft, SourceName, Timestamp};
+use vademecum_model::{MediaDraft, SourceName, Timestamp};
 
 use super::{
     document::{single_document, title_or_stem, unreadable_error},

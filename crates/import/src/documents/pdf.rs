@@ -9,7 +9,7 @@ use pdf_oxide::{
     object::Object,
     optional_content::decode_pdf_text_string,
 };
-use vademecum_kit::model::{Heading, MediaDraft, SourceName, Timestamp};
+use vademecum_model::{Heading, MediaDraft, SourceName, Timestamp};
 
 use super::{
     document::{single_document, title_or_stem, unreadable_error},

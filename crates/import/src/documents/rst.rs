@@ -1,7 +1,7 @@
 //! Conversion of reStructuredText documentation to Markdown: headings and code are converted,
 //! directives for the builder are removed.
 
-use vademecum_kit::model::{MediaDraft, SourceName};
+use vademecum_model::{MediaDraft, SourceName};
 
 use super::document::{single_document, title_or_stem};
 use crate::{Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile};

@@ -1,7 +1,7 @@
 //! Tables: CSV and similar files as a Markdown table.
 
 use csv::{ReaderBuilder, StringRecord};
-use vademecum_kit::model::{MediaDraft, SourceName};
+use vademecum_model::{MediaDraft, SourceName};
 
 use super::document::single_document;
 use crate::{Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile};

@@ -1,6 +1,6 @@
 //! Articles in Markdown or plain text.
 
-use vademecum_kit::model::{MediaDraft, SourceName};
+use vademecum_model::{MediaDraft, SourceName};
 
 use super::document::{ImporterVersion, single_document};
 use crate::{
@@ -69,7 +69,7 @@ fn markdown_article(file: &SourceFile) -> Result<MediaDraft, ImportError> {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::Timestamp;
+    use vademecum_model::Timestamp;
 
     use super::*;
     use crate::documents::document::tests::{read_document, read_error};

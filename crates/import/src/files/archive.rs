@@ -6,7 +6,7 @@ use std::{
     io::{self, Cursor, Read, Seek},
 };
 
-use vademecum_kit::model::Timestamp;
+use vademecum_model::Timestamp;
 use zip::{ZipArchive, result::ZipError};
 
 /// Maximum number of entries of an archive.

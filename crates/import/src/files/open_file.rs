@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use vademecum_kit::model::Timestamp;
+use vademecum_model::Timestamp;
 
 use crate::{FileStamp, ImportError};
 

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use vademecum_kit::model::{NoteDraft, Timestamp};
+use vademecum_model::{NoteDraft, Timestamp};
 
 use super::open_file::{MAX_FILE_BYTES, OpenFile};
 use crate::{

@@ -7,10 +7,8 @@ use std::{
 
 use rusqlite::{Row, named_params, types::Type};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use vademecum_kit::{
-    model::SourceName,
-    store::{StoreError, Writer},
-};
+use vademecum_model::SourceName;
+use vademecum_store::{StoreError, Writer};
 
 use crate::{
     FileEntry, FileStamp, Problem, ReaderLimits, SourceFile, digest, files::stamp::unix_nanos_now,

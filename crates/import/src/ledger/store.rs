@@ -8,10 +8,8 @@ use std::{
 
 use rusqlite::named_params;
 use serde::Serialize;
-use vademecum_kit::{
-    model::Deadline,
-    store::{Durability, Store, StoreError},
-};
+use vademecum_model::Deadline;
+use vademecum_store::{Durability, Store, StoreError};
 
 use super::entry::{LedgerEntry, path_text, source_column};
 
@@ -137,7 +135,7 @@ impl Ledger {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::store::Database;
+    use vademecum_store::Database;
 
     use super::*;
     use crate::ledger::{ImportOutcome, entry::tests::imported_entry};

@@ -4,7 +4,7 @@ use mail_parser::{
     Address, HeaderName, Message, MessageParser, MimeHeaders, PartType,
     mailbox::mbox::MessageIterator,
 };
-use vademecum_kit::model::{Draft, MediaDraft, SourceName, Timestamp};
+use vademecum_model::{Draft, MediaDraft, SourceName, Timestamp};
 
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn html_replaces_missing_text_and_attachments_are_reported() {
         let reading = EmailImporter.parse(&SourceFile::in_memory("/a.eml", MIXED)).unwrap();
-        let vademecum_kit::model::DraftBody::Media(message) = &reading.drafts[0].body else {
+        let vademecum_model::DraftBody::Media(message) = &reading.drafts[0].body else {
             panic!("no document")
         };
         assert!(message.content.ends_with("# Rye\n\nWait a day."), "{}", message.content);
@@ -267,7 +267,7 @@ mod tests {
             let text = format!("From: ada@example.org\r\nDate: {date}\r\n\r\nRye.");
             let mail = SourceFile { modified: file, ..SourceFile::in_memory("/a.eml", text) };
             let reading = EmailImporter.parse(&mail).unwrap();
-            let vademecum_kit::model::DraftBody::Media(message) = &reading.drafts[0].body else {
+            let vademecum_model::DraftBody::Media(message) = &reading.drafts[0].body else {
                 panic!("no document")
             };
             assert_eq!(message.created_at, Timestamp::parse(sent).ok(), "{date}");

@@ -4,7 +4,7 @@
 use std::io::Cursor;
 
 use office_oxide::cfb::CfbReader;
-use vademecum_kit::model::{MediaDraft, SourceName, Timestamp};
+use vademecum_model::{MediaDraft, SourceName, Timestamp};
 
 use super::email::{sent_at, text_with_header};
 use crate::{

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use vademecum_kit::model::{Draft, DraftBody, NoteDraft, SourceName, Timestamp};
+use vademecum_model::{Draft, DraftBody, NoteDraft, SourceName, Timestamp};
 
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,

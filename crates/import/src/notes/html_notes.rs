@@ -1,7 +1,7 @@
 //! Notes exported as web pages, by Apple Notes or Evernote for example. A page may be anything, so
 //! it becomes a note only if the user chose that source.
 
-use vademecum_kit::model::{NoteDraft, SourceName};
+use vademecum_model::{NoteDraft, SourceName};
 
 use super::note_draft::note_draft;
 use crate::{
@@ -55,7 +55,7 @@ impl Importer for HtmlNoteImporter {
 mod tests {
     use std::fs;
 
-    use vademecum_kit::model::DraftBody;
+    use vademecum_model::DraftBody;
 
     use super::*;
     use crate::detection::file_probe::tests::probe_file;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use vademecum_kit::model::{NoteDraft, SourceName};
+use vademecum_model::{NoteDraft, SourceName};
 
 use super::note_draft::note_draft;
 use crate::{
@@ -164,7 +164,7 @@ fn linked_tags(body: &str) -> Vec<String> {
 mod tests {
     use std::fs;
 
-    use vademecum_kit::model::{DraftBody, Timestamp};
+    use vademecum_model::{DraftBody, Timestamp};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Construction of the draft of a file that contains one note.
 
-use vademecum_kit::model::{Draft, DraftBody, NoteDraft};
+use vademecum_model::{Draft, DraftBody, NoteDraft};
 
 use crate::{SourceFile, digest};
 

@@ -1,7 +1,7 @@
 //! Notes in Org mode (`.org`): keywords, headlines with tags, a property drawer. A file is one
 //! note, and its text is kept unchanged.
 
-use vademecum_kit::model::{NoteDraft, SourceName, Timestamp};
+use vademecum_model::{NoteDraft, SourceName, Timestamp};
 
 use super::{logseq::page_name, note_draft::note_draft};
 use crate::{
@@ -155,7 +155,7 @@ fn parse_date(value: &str) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::DraftBody;
+    use vademecum_model::DraftBody;
 
     use super::*;
 

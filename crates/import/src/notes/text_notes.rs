@@ -2,7 +2,7 @@
 
 use std::path::Component;
 
-use vademecum_kit::model::{NoteDraft, SourceName, Timestamp};
+use vademecum_model::{NoteDraft, SourceName, Timestamp};
 
 use super::{logseq::is_logseq_internal, note_draft::note_draft, obsidian::template_folder};
 use crate::{
@@ -105,7 +105,7 @@ fn markdown_note(file: &SourceFile, text: &str) -> (NoteDraft, Vec<Problem>) {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::DraftBody;
+    use vademecum_model::DraftBody;
 
     use super::*;
     use crate::detection::file_probe::tests::probe_file;

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use vademecum_kit::model::{Draft, DraftBody, PromptDraft, SourceName, Timestamp};
+use vademecum_model::{Draft, DraftBody, PromptDraft, SourceName, Timestamp};
 
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile, digest,

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use vademecum_kit::model::{Draft, DraftBody, PromptDraft};
+use vademecum_model::{Draft, DraftBody, PromptDraft};
 
 use crate::{ParsedFile, Problem, SourceFile, digest};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord};
-use vademecum_kit::model::{PromptDraft, SourceName};
+use vademecum_model::{PromptDraft, SourceName};
 
 use super::prompt_collector::{
     AUTHOR_KEYS, DETAILS_KEYS, KEYWORDS_KEYS, NAME_KEYS, PromptCollector, SYSTEM_PROMPT_KEYS,
@@ -111,7 +111,7 @@ impl PromptColumns {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::DraftBody;
+    use vademecum_model::DraftBody;
 
     use super::*;
     use crate::Problem;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, value::RawValue};
-use vademecum_kit::model::{PromptDraft, SourceName};
+use vademecum_model::{PromptDraft, SourceName};
 
 use super::prompt_collector::{
     AUTHOR_KEYS, DETAILS_KEYS, KEYWORDS_KEYS, NAME_KEYS, PromptCollector, SYSTEM_PROMPT_KEYS,
@@ -154,7 +154,7 @@ fn parse_keywords(fields: &Map<String, Value>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::DraftBody;
+    use vademecum_model::DraftBody;
 
     use super::*;
     use crate::{Problem, detection::file_probe::tests::probe_file};

@@ -5,10 +5,8 @@ use std::{ffi::OsString, io, path::PathBuf};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
-use vademecum_kit::{
-    journal::ExportedVersions,
-    model::{Draft, DraftBody, SourceName},
-};
+use vademecum_model::{Draft, DraftBody, SourceName};
+use vademecum_vault::journal::ExportedVersions;
 
 use super::ReaderLimits;
 use crate::{
@@ -147,7 +145,7 @@ impl From<DraftMessage> for Draft {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::CharacterDraft;
+    use vademecum_model::CharacterDraft;
 
     use super::*;
     use crate::Importer;

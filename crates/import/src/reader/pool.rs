@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vademecum_kit::model::SourceName;
+use vademecum_model::SourceName;
 use vademecum_sandbox::{ChildSettings, Restrictions, Worker, WorkerFailure, child_command};
 
 use super::{

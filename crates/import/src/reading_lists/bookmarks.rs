@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use dom_smoothie::Readability;
-use vademecum_kit::model::{Draft, DraftBody, MediaDraft, SourceName, Timestamp};
+use vademecum_model::{Draft, DraftBody, MediaDraft, SourceName, Timestamp};
 
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile, digest,

@@ -2,7 +2,7 @@
 
 use feed_rs::model::{Entry, Feed};
 use url::Url;
-use vademecum_kit::model::{Draft, DraftBody, MediaDraft, SourceName, Timestamp};
+use vademecum_model::{Draft, DraftBody, MediaDraft, SourceName, Timestamp};
 
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile, digest,

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use vademecum_kit::model::SourceName;
+use vademecum_model::SourceName;
 
 use super::{
     importers::detect_importer,

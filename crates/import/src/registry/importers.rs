@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use vademecum_kit::model::SourceName;
+use vademecum_model::SourceName;
 
 use crate::{
     Confidence, FileProbe, Importer, SourceFile, UnsupportedFiles, characters, chats,

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use vademecum_kit::model::SourceName;
+use vademecum_model::SourceName;
 
 use super::importers::{detect_importer, format_list};
 use crate::{

@@ -1,7 +1,7 @@
 //! Parsing of dates and times in the formats that other programs write.
 
 use serde_json::Value;
-use vademecum_kit::model::Timestamp;
+use vademecum_model::Timestamp;
 
 /// Largest number read as seconds (year 5138); larger ones are milliseconds.
 const MAX_EPOCH_SECONDS: f64 = 100_000_000_000.0;

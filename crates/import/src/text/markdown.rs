@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use vademecum_kit::model::Timestamp;
+use vademecum_model::Timestamp;
 
 /// Maximum size of front matter, in bytes; parsing it is much slower than reading text.
 const MAX_FRONT_MATTER_BYTES: usize = 128 * 1_024;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
-use vademecum_kit::model::{Cue, MediaDraft, SourceName, Transcript};
+use vademecum_model::{Cue, MediaDraft, SourceName, Transcript};
 
 use super::subtitles::{parse_milliseconds, transcript_text};
 use crate::{

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use vademecum_kit::model::Cue;
+use vademecum_model::Cue;
 
 /// Minimum number of names, and of lines per name.
 const MIN_NAMES: usize = 2;

@@ -4,7 +4,7 @@
 //! lenient parser reads both, because most of these files are generated and deviate from the
 //! specifications.
 
-use vademecum_kit::model::{Cue, MediaDraft, SourceName, Transcript};
+use vademecum_model::{Cue, MediaDraft, SourceName, Transcript};
 
 use super::{
     cue_text::{SpeakerText, split_speakers},

@@ -3,7 +3,7 @@
 
 use base64::{Engine, alphabet, engine};
 use serde::{Deserialize, Serialize};
-use vademecum_kit::model::{Order, Preferences};
+use vademecum_model::{Order, Preferences};
 
 /// Maximum length of an encoded `config`, in bytes.
 const MAX_CONFIG_BYTES: usize = 8 * 1_024;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use vademecum_core::auth::{Principal, Right};
-use vademecum_kit::model::CancelFlag;
+use vademecum_model::CancelFlag;
 
 use crate::{
     Client, ClientCapabilities, Input, Outbound, Peer, ProtocolVersion, RequestContext,

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use vademecum_kit::model::CancelFlag;
+use vademecum_core::auth::Principal;
+use vademecum_model::CancelFlag;
 
 use crate::{
     ClientCapabilities, Failure, InputRequired, ItemTrail, LogLevel, Outbound, ProgressReporter,
     RequestDefaults, Scope, message::jsonrpc, session::session_channel::SessionChannel,
 };
-use vademecum_core::auth::Principal;
 
 /// Context of one request, passed to the [`ServerHandler`](crate::ServerHandler).
 #[derive(Clone, Debug)]

@@ -12,13 +12,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use tracing::{Span, field::Empty};
-
-use crate::{
-    Client, FailureKind, ItemTrail, Peer, Reply, ReplyStatus, SessionId, message::jsonrpc::Request,
-};
 use vademecum_core::{
     audit::{AuditEntry, AuditLog, AuditOutcome},
     telemetry::{CallOutcome, CallTimer, FinishedRequest, Metrics, SpanExporter, TraceContext},
+};
+
+use crate::{
+    Client, FailureKind, ItemTrail, Peer, Reply, ReplyStatus, SessionId, message::jsonrpc::Request,
 };
 
 /// Method names used as metric and log labels; all other methods are recorded as [`OTHER_METHOD`].

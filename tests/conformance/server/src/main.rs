@@ -12,13 +12,14 @@ mod tools;
 use std::{net::TcpListener, num::NonZeroU32, sync::Arc, time::Duration};
 
 use anyhow::Result;
-use vademecum::transport::{ConnectionCount, ServerState, serve};
+use vademecum_accounts::Authenticator;
 use vademecum_core::{
-    auth::{Authenticator, local_principal},
+    auth::local_principal,
     config::{Auth, Server},
     telemetry::Monitor,
 };
 use vademecum_mcp::{Service, ServiceOptions};
+use vademecum_web::{ConnectionCount, ServerState, serve};
 
 /// Image of the fixtures: a single red pixel, as base64 of a PNG.
 pub(crate) const PNG_BASE64: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use vademecum_kit::model::NoteDraft;
+use vademecum_model::NoteDraft;
 
 use super::{TagEdit, front_matter, logseq, org};
 use crate::{

@@ -238,7 +238,7 @@ fn holds_export(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{Draft, SourceName};
+    use vademecum_model::{Draft, SourceName};
 
     use super::*;
     use crate::{

@@ -1,7 +1,7 @@
 //! Pages exported by Notion: Markdown or HTML files named after title and identifier of the page, in
 //! a folder or an archive.
 
-use vademecum_kit::model::SourceName;
+use vademecum_model::SourceName;
 
 use super::{
     export,

@@ -1,6 +1,6 @@
 //! Pages of Notion: title, identifier, properties and text.
 
-use vademecum_kit::model::{Draft, DraftBody, NoteDraft, Timestamp};
+use vademecum_model::{Draft, DraftBody, NoteDraft, Timestamp};
 
 use super::page_html;
 use crate::{

@@ -1,0 +1,210 @@
+//! Suspension and removal of users, and their effect on running servers.
+
+use std::time::Duration;
+
+use rusqlite::Row;
+use vademecum_core::{auth::UserId, config::Quotas};
+use vademecum_model::{Deadline, Timestamp};
+use vademecum_store::{ChangeDetector, Durability, StoreError, Writer};
+
+use super::{
+    AccountError, Accounts,
+    accounts::{READ_TIMEOUT, parse_column, store_error},
+};
+
+/// Age of a quota that a write is compared with. Servers that follow an archive check it twice as
+/// often.
+const MAX_QUOTA_AGE: Duration = Duration::from_secs(1);
+
+/// Stored properties of a user.
+#[derive(Clone, Debug)]
+pub struct UserStatus {
+    /// Folder of the library; `None` if it follows from the name.
+    pub folder: Option<String>,
+    /// Time since which the user is suspended, if so.
+    pub suspended_at: Option<Timestamp>,
+    /// Quotas that override those of the settings.
+    pub quotas: Quotas,
+}
+
+impl Accounts {
+    /// Returns the status of the user of exactly this name; the comparison is case-sensitive.
+    pub fn find_user(&self, name: &UserId) -> Result<Option<UserStatus>, AccountError> {
+        self.find_user_until(name, Deadline::after(READ_TIMEOUT))
+    }
+
+    fn find_user_until(
+        &self,
+        name: &UserId,
+        deadline: Deadline,
+    ) -> Result<Option<UserStatus>, AccountError> {
+        let read = |row: &Row<'_>| {
+            Ok(UserStatus {
+                folder: row.get("folder")?,
+                suspended_at: row.get("suspended_at")?,
+                quotas: Quotas {
+                    max_bytes: read_limit(row, "max_bytes")?,
+                    max_items: read_limit(row, "max_items")?,
+                },
+            })
+        };
+        let found = self.store.read(deadline, |reader| {
+            let parameters: &[(&str, &dyn rusqlite::ToSql)] = &[(":name", &name.as_str())];
+            reader.query_first(include_str!("sql/user.sql"), parameters, read)
+        });
+        found.map_err(store_error("look up a user"))
+    }
+
+    /// Returns the quotas that override those of the settings for a user. Creates no database. A
+    /// change at another server counts a second later at the latest.
+    pub fn quotas(&self, name: &UserId) -> Result<Quotas, AccountError> {
+        if !self.store.may_have_rows() {
+            return Ok(Quotas::default());
+        }
+        let deadline = Deadline::after(READ_TIMEOUT).accepting_age(MAX_QUOTA_AGE);
+        Ok(self.find_user_until(name, deadline)?.map(|status| status.quotas).unwrap_or_default())
+    }
+
+    /// Replaces the quotas that override those of the settings for a user. Fails with
+    /// [`AccountError::UnknownUser`] if there is no such user.
+    pub fn set_quotas(&self, name: &UserId, quotas: Quotas) -> Result<(), AccountError> {
+        let number = |limit: Option<u64>| limit.map(|it| i64::try_from(it).unwrap_or(i64::MAX));
+        let (bytes, items) = (number(quotas.max_bytes), number(quotas.max_items));
+        let changed = self.store.write(Durability::Full, |writer| {
+            writer.execute(
+                include_str!("sql/set_quotas.sql"),
+                &[(":name", &name.as_str()), (":max_bytes", &bytes), (":max_items", &items)],
+            )
+        });
+        match changed.map_err(store_error("set a quota"))? {
+            0 => Err(AccountError::UnknownUser(name.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Suspends a user: keys and tokens are refused and sessions end, until the user is resumed.
+    /// Fails with [`AccountError::UnknownUser`] if there is no such user.
+    pub fn suspend_user(&self, name: &UserId) -> Result<(), AccountError> {
+        self.set_suspension(name, Some(Timestamp::now()))
+    }
+
+    /// Ends a suspension. Fails with [`AccountError::UnknownUser`] if there is no such user.
+    pub fn resume_user(&self, name: &UserId) -> Result<(), AccountError> {
+        self.set_suspension(name, None)
+    }
+
+    fn set_suspension(&self, name: &UserId, since: Option<Timestamp>) -> Result<(), AccountError> {
+        let changed = self.store.write(Durability::Full, |writer| {
+            let changed = writer.execute(
+                include_str!("sql/suspend.sql"),
+                &[(":name", &name.as_str()), (":suspended_at", &since)],
+            )?;
+            if since.is_some() {
+                end_sessions(writer, name)?;
+            }
+            Ok(changed)
+        });
+        match changed.map_err(store_error("suspend or resume a user"))? {
+            0 => Err(AccountError::UnknownUser(name.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes a user with all keys. Sessions end; the library is not touched. Fails with
+    /// [`AccountError::UnknownUser`] if there is no such user.
+    pub fn remove_user(&self, name: &UserId) -> Result<(), AccountError> {
+        if self.find_user(name)?.is_none() {
+            return Err(AccountError::UnknownUser(name.clone()));
+        }
+        let removed = self.store.write(Durability::Full, |writer| {
+            let this: &[(&str, &dyn rusqlite::ToSql)] = &[(":name", &name.as_str())];
+            writer.execute(include_str!("sql/delete_keys.sql"), this)?;
+            writer.execute(include_str!("sql/delete_user.sql"), this)?;
+            end_sessions(writer, name)
+        });
+        removed.map_err(store_error("remove a user"))
+    }
+
+    /// Returns the users whose sessions ended at `since` or later, and when.
+    fn ended_users(&self, since: Timestamp) -> Result<Vec<(UserId, Timestamp)>, AccountError> {
+        let read = |row: &Row<'_>| Ok((parse_column(row, "name")?, row.get("ended_at")?));
+        let found = self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
+            let parameters: &[(&str, &dyn rusqlite::ToSql)] = &[(":since", &since)];
+            reader.query_all(include_str!("sql/ended_users.sql"), parameters, read)
+        });
+        found.map_err(store_error("list the ended sessions"))
+    }
+}
+
+fn read_limit(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
+    let limit: Option<i64> = row.get(column)?;
+    Ok(limit.map(|limit| u64::try_from(limit).unwrap_or(0)))
+}
+
+fn end_sessions(writer: &Writer<'_>, name: &UserId) -> Result<(), StoreError> {
+    let now = Timestamp::now();
+    writer.execute(
+        include_str!("sql/end_sessions.sql"),
+        &[(":name", &name.as_str()), (":now", &now)],
+    )?;
+    Ok(())
+}
+
+/// Watches the account database for users whose sessions must end, whichever process ended them.
+#[derive(Debug)]
+pub struct EndedUsers {
+    accounts: Accounts,
+    changes: ChangeDetector,
+    since: Timestamp,
+}
+
+impl EndedUsers {
+    /// Starts to watch; earlier ends are not reported.
+    pub fn watch(accounts: Accounts) -> Self {
+        let changes = ChangeDetector::new(&accounts.store);
+        Self { accounts, changes, since: Timestamp::now() }
+    }
+
+    /// Returns the users whose sessions ended since the last call. Costs one pragma if the database
+    /// did not change. Reads a file.
+    pub fn take(&mut self) -> Result<Vec<UserId>, AccountError> {
+        self.accounts.store.follow_checked_head().map_err(store_error("follow the archive"))?;
+        if !self.changes.check_for_change() {
+            return Ok(Vec::new());
+        }
+        let ended = self.accounts.ended_users(self.since)?;
+        let later = ended.iter().filter(|(_, at)| *at > self.since);
+        let users: Vec<UserId> = later.map(|(user, _)| user.clone()).collect();
+        self.since = ended.iter().map(|(_, at)| *at).max().unwrap_or(self.since);
+        Ok(users)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suspension_and_removal_end_sessions_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let accounts = Accounts::new(folder.path());
+        let [ada, eve]: [UserId; 2] = ["ada", "eve"].map(|name| name.parse().unwrap());
+        accounts.add_user(&ada).unwrap();
+        let mut watch = EndedUsers::watch(Accounts::new(folder.path()));
+        assert!(watch.take().unwrap().is_empty());
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        accounts.suspend_user(&ada).unwrap();
+        assert!(accounts.find_user(&ada).unwrap().unwrap().suspended_at.is_some());
+        assert_eq!(watch.take().unwrap(), std::slice::from_ref(&ada));
+        accounts.resume_user(&ada).unwrap();
+        assert!(accounts.find_user(&ada).unwrap().unwrap().suspended_at.is_none());
+        assert!(watch.take().unwrap().is_empty(), "resuming ends nothing");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        accounts.remove_user(&ada).unwrap();
+        assert_eq!(watch.take().unwrap(), std::slice::from_ref(&ada));
+        for unknown in [&ada, &eve] {
+            assert!(matches!(accounts.suspend_user(unknown), Err(AccountError::UnknownUser(_))));
+            assert!(matches!(accounts.remove_user(unknown), Err(AccountError::UnknownUser(_))));
+        }
+    }
+}

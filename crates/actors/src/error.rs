@@ -1,0 +1,147 @@
+//! Errors reported to the caller of a search or read.
+
+use std::io::ErrorKind;
+
+use vademecum_source::SourceError;
+use vademecum_sql::SqlError;
+use vademecum_store::{ArchiveError, StoreError};
+
+/// Error of a call. Its message helps the caller and discloses no internals.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// The arguments are invalid.
+    #[error("{0}")]
+    Invalid(String),
+    /// The item does not exist.
+    #[error("{0}; use search to find it")]
+    NotFound(String),
+    /// The request exceeds a limit.
+    #[error("{0}")]
+    LimitExceeded(String),
+    /// The feature is not configured.
+    #[error("{0}")]
+    NotConfigured(String),
+    /// The item exists, but the operation is not possible.
+    #[error("{0}")]
+    Refused(String),
+    /// A database failed.
+    #[error(transparent)]
+    Sql(#[from] SqlError),
+    /// The session handle is unknown, expired or belongs to another principal.
+    #[error(
+        "unknown session `{0}`: pass \"new\" as `session` to start one, and use the returned handle"
+    )]
+    UnknownSession(String),
+    /// Every source failed.
+    #[error("every source failed: {0}")]
+    AllSourcesFailed(String),
+    /// The deadline has passed.
+    #[error("the call took too long and was stopped; request less, or try again")]
+    DeadlineExceeded,
+    /// A database file is unusable.
+    #[error(transparent)]
+    Store(#[from] StoreFault),
+    /// Internal error.
+    #[error("internal server error; see the server log for details")]
+    Unavailable,
+}
+
+/// State of a database file that prevents the operation. Its message names no path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreFault {
+    /// The disk is full.
+    #[error(
+        "the disk is full or over quota: nothing was changed; free space on the server, then \
+         try again"
+    )]
+    DiskFull,
+    /// The file or disk is read-only.
+    #[error(
+        "the library is on a disk, or in a file, that is read-only: nothing was changed; let the \
+         server write there, then try again"
+    )]
+    ReadOnly,
+    /// The database is damaged.
+    #[error(
+        "a database of the library is damaged; run `vademecum check` on the server to see which one and \
+         how to repair it"
+    )]
+    Damaged,
+    /// The archive that keeps the libraries cannot be reached.
+    #[error(
+        "the archive of the libraries cannot be reached: nothing was changed; try again in a few seconds"
+    )]
+    ArchiveUnreachable,
+    /// The archive did not confirm a change.
+    #[error(
+        "the archive of the libraries did not confirm the change, which may be stored: read the item \
+         before you repeat the change"
+    )]
+    Unconfirmed,
+    /// The file and the archive do not fit.
+    #[error(
+        "a database of the library and the archive do not fit: nothing was changed; run \
+         `vademecum check` on the server to see why"
+    )]
+    NotArchived,
+    /// Others changed the same library again and again.
+    #[error("others changed the library at the same time: nothing was changed; try again")]
+    Conflict,
+}
+
+impl From<SourceError> for CallError {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::NotFound { .. } => Self::NotFound(error.to_string()),
+            SourceError::Refused(reason) | SourceError::Unavailable(reason) => {
+                Self::Refused(reason)
+            }
+            SourceError::Store(StoreError::DeadlineExceeded) => Self::DeadlineExceeded,
+            SourceError::Store(error) if error.is_locked() => Self::DeadlineExceeded,
+            SourceError::Store(error) => {
+                tracing::error!(error = %error_chain(&error), "store operation failed");
+                match error {
+                    StoreError::Full { .. } => StoreFault::DiskFull.into(),
+                    StoreError::ReadOnly { .. } => StoreFault::ReadOnly.into(),
+                    StoreError::Damaged { .. } => StoreFault::Damaged.into(),
+                    StoreError::Archive(ArchiveError::Unconfirmed(_)) => {
+                        StoreFault::Unconfirmed.into()
+                    }
+                    StoreError::Archive(_) => StoreFault::ArchiveUnreachable.into(),
+                    StoreError::NotArchived { .. } | StoreError::NewerArchive { .. } => {
+                        StoreFault::NotArchived.into()
+                    }
+                    StoreError::Conflict => StoreFault::Conflict.into(),
+                    StoreError::Folder { source, .. }
+                        if source.kind() == ErrorKind::ReadOnlyFilesystem =>
+                    {
+                        StoreFault::ReadOnly.into()
+                    }
+                    StoreError::Folder { .. }
+                    | StoreError::Open { .. }
+                    | StoreError::Foreign { .. }
+                    | StoreError::Newer { .. }
+                    | StoreError::Busy(_)
+                    | StoreError::Statement(_)
+                    | StoreError::DeadlineExceeded
+                    | StoreError::Poisoned => Self::Unavailable,
+                }
+            }
+        }
+    }
+}
+
+/// Returns an error and its causes in one line, separated by `: `.
+pub fn error_chain(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !line.ends_with(&said) {
+            line.push_str(": ");
+            line.push_str(&said);
+        }
+        cause = error.source();
+    }
+    line
+}

@@ -1,0 +1,449 @@
+//! Vector index of a library: keeps `index.db` in sync with the sources and answers
+//! nearest-neighbour queries.
+//!
+//! Synchronization runs after every write and import and before vector searches, whichever process
+//! wrote. Changed items are embedded in batches. A search waits briefly for it and then uses what
+//! is indexed; the rest is indexed in the background.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use sha2::{Digest, Sha256};
+use tokio::{sync::watch, time::timeout};
+use vademecum_collections::{
+    Access, Collection, Document, DocumentFilter, EmbeddingModel, NewSource, Passage, PutOutcome,
+    Scope,
+};
+use vademecum_embed::Embeddings;
+use vademecum_model::{Deadline, Filters, ItemVersion, Loc, SourceName, Uri};
+use vademecum_search::RankedMatch;
+use vademecum_source::{Source, SourceError};
+use vademecum_store::{ChangeDetector, Durability, Store};
+
+use super::{chunks::chunk_item, error::error_chain, vector_indexes::VectorHit};
+
+/// Version of the chunking. Increment it when the same item gives different chunks.
+const CHUNKING_VERSION: u32 = 1;
+/// Number of items that are embedded and stored together.
+const EMBED_BATCH_ITEMS: usize = 16;
+/// Maximum time that a search waits for synchronization.
+const SEARCH_WAIT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum time of one read during synchronization.
+const SYNC_READ_TIMEOUT: Duration = Duration::from_mins(10);
+/// Initial number of chunks to query per requested item.
+const CHUNKS_PER_ITEM: usize = 4;
+
+/// Vector index of one library.
+#[derive(Debug)]
+pub struct VectorIndexer {
+    sources: Vec<(Arc<dyn Source>, Arc<Store>)>,
+    collection: Collection,
+    embeddings: Arc<Embeddings>,
+    /// Number of items still to be indexed.
+    missing: AtomicUsize,
+    /// Watches that detect writes since the last round; `None` before the first round.
+    watches: Mutex<Option<Vec<ChangeDetector>>>,
+    /// Closes when the current round is over.
+    round: Mutex<Option<watch::Receiver<()>>>,
+}
+
+/// Differences between a source and the index.
+struct IndexDiff {
+    /// New or changed items.
+    changed: Vec<ItemVersion>,
+    /// URIs of deleted items.
+    deleted: Vec<String>,
+}
+
+impl VectorIndexer {
+    /// Creates the indexer of the library in this folder.
+    pub(crate) fn new(
+        folder: &Path,
+        sources: Vec<(Arc<dyn Source>, Arc<Store>)>,
+        embeddings: Arc<Embeddings>,
+    ) -> Self {
+        Self {
+            sources,
+            collection: Collection::library_index(folder),
+            embeddings,
+            missing: AtomicUsize::new(0),
+            watches: Mutex::new(None),
+            round: Mutex::new(None),
+        }
+    }
+
+    /// Starts synchronization and waits briefly for it. Returns the number of items still missing.
+    pub async fn sync_and_wait(self: &Arc<Self>) -> usize {
+        let mut over = self.start_sync();
+        // After the timeout, use what is indexed.
+        let _ = timeout(SEARCH_WAIT_TIMEOUT, over.changed()).await;
+        self.missing.load(Ordering::Relaxed)
+    }
+
+    /// Returns the size of the index on disk, in bytes.
+    pub(super) fn size_bytes(&self) -> u64 {
+        self.collection.store().size_bytes()
+    }
+
+    /// Starts a round, or joins the current one.
+    pub(super) fn start_sync(self: &Arc<Self>) -> watch::Receiver<()> {
+        let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
+        // A round whose sender was dropped is over.
+        if let Some(going_on) = round.as_ref().filter(|it| it.has_changed().is_ok()) {
+            return going_on.clone();
+        }
+        let (sender, receiver) = watch::channel(());
+        *round = Some(receiver.clone());
+        let indexer = Arc::clone(self);
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = indexer.sync_all() {
+                tracing::warn!(error = %error_chain(&error), "vector index could not be updated");
+            }
+            drop(sender);
+        });
+        receiver
+    }
+
+    /// Returns the embedding model with the given number of dimensions.
+    pub(crate) fn embedding_model(&self, dimensions: usize) -> EmbeddingModel {
+        let model = self.embeddings.model();
+        EmbeddingModel {
+            provider: model.provider.to_owned(),
+            model: model.name.clone(),
+            dimensions,
+        }
+    }
+
+    /// Returns `true` if no round is running.
+    pub(crate) fn is_idle(&self) -> bool {
+        let round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
+        round.as_ref().is_none_or(|round| round.has_changed().is_err())
+    }
+
+    /// Indexes changed items and removes deleted ones until there are no more changes.
+    fn sync_all(&self) -> Result<(), SourceError> {
+        while self.has_changes() || self.missing.load(Ordering::Relaxed) > 0 {
+            if let Err(error) = self.sync_once() {
+                // Forget the watches, so that the next round sees these changes again.
+                *self.watches.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn sync_once(&self) -> Result<(), SourceError> {
+        let mut todo = Vec::new();
+        for (source, store) in &self.sources {
+            let IndexDiff { changed, deleted: gone } = self.diff_source(&**source, store)?;
+            if !gone.is_empty() {
+                self.collection.write(Durability::Bulk, |writer| {
+                    gone.iter()
+                        .try_for_each(|id| self.collection.remove_document(writer, id).map(drop))
+                })?;
+            }
+            todo.extend(changed.into_iter().map(|item| (source, store, item)));
+        }
+        self.missing.store(todo.len(), Ordering::Relaxed);
+        for batch in todo.chunks(EMBED_BATCH_ITEMS) {
+            self.index_batch(batch)?;
+            self.missing.fetch_sub(batch.len(), Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Returns the number of items that differ from the index. Creates no file.
+    pub(super) fn count_outdated(&self) -> Result<usize, SourceError> {
+        let mut behind = 0;
+        for (source, store) in self.sources.iter().filter(|(_, store)| store.may_have_rows()) {
+            let IndexDiff { changed, deleted: gone } = self.diff_source(&**source, store)?;
+            behind += changed.len() + gone.len();
+        }
+        Ok(behind)
+    }
+
+    /// Compares a source with the index.
+    fn diff_source(&self, source: &dyn Source, store: &Store) -> Result<IndexDiff, SourceError> {
+        let name = source.name();
+        let items = store
+            .read(Deadline::after(SYNC_READ_TIMEOUT), |reader| source.list_item_versions(reader))?;
+        let mut known = self.indexed_hashes(name)?;
+        let mut changed = Vec::new();
+        for item in items {
+            let uri = Uri::item(name, item.id.as_str()).to_string();
+            if known.remove(&uri).as_ref() != Some(&self.content_hash(&item)) {
+                changed.push(item);
+            }
+        }
+        Ok(IndexDiff { changed, deleted: known.into_keys().collect() })
+    }
+
+    /// Returns `true` if anything was written since the last call, by any process.
+    fn has_changes(&self) -> bool {
+        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = watches.is_none();
+        let new = || self.sources.iter().map(|(_, store)| ChangeDetector::new(store)).collect();
+        let watches = watches.get_or_insert_with(new);
+        // Poll every watch, because each keeps its own counter.
+        watches.iter_mut().fold(first, |news, watch| watch.check_for_change() | news)
+    }
+
+    fn indexed_hashes(&self, name: SourceName) -> Result<HashMap<String, String>, SourceError> {
+        // A comparison must not create the file.
+        if !self.collection.store().path().exists() {
+            return Ok(HashMap::new());
+        }
+        self.collection.read(Deadline::after(SYNC_READ_TIMEOUT), |reader| {
+            self.collection.content_hashes(reader, source_id(name))
+        })
+    }
+
+    /// Returns the content hash of an item: its version, and how it is chunked and embedded.
+    fn content_hash(&self, item: &ItemVersion) -> String {
+        let model = self.embeddings.model();
+        let ItemVersion { key, stamp, .. } = item;
+        format!("{CHUNKING_VERSION} {} {} {key} {stamp}", model.provider, model.name)
+    }
+
+    fn index_batch(
+        &self,
+        batch: &[(&Arc<dyn Source>, &Arc<Store>, ItemVersion)],
+    ) -> Result<(), SourceError> {
+        let mut documents = Vec::with_capacity(batch.len());
+        for (source, store, item) in batch {
+            let read = store.read(Deadline::after(SYNC_READ_TIMEOUT), |reader| {
+                source.load_draft(reader, item.id.as_str())
+            });
+            let draft = match read {
+                Ok(draft) => draft,
+                // The item was deleted in the meantime.
+                Err(SourceError::NotFound { .. }) => continue,
+                Err(error) => return Err(error),
+            };
+            let (title, chunks) = chunk_item(&draft.body);
+            documents.push(Document {
+                doc_id: Uri::item(source.name(), item.id.as_str()).to_string(),
+                source_id: source_id(source.name()),
+                primary_key: [("key".to_owned(), item.key.into())].into_iter().collect(),
+                title,
+                content_hash: self.content_hash(item),
+                chunks,
+                ..Document::default()
+            });
+        }
+        let texts: Vec<String> = documents.iter().flat_map(embedding_texts).collect();
+        let vectors = self.embeddings.embed_documents(&texts);
+        let vectors = vectors.map_err(|error| SourceError::Refused(error.to_string()))?;
+        let Some(dimensions) = vectors.first().map(Vec::len).or(self.embeddings.dimensions())
+        else {
+            return Ok(());
+        };
+        self.collection.write(Durability::Bulk, |writer| {
+            self.collection.put_model(writer, &self.embedding_model(dimensions))?;
+            for (source, _) in &self.sources {
+                let name = source.name().to_string();
+                let source = NewSource {
+                    source_id: source_id(source.name()),
+                    backend_type: name.clone(),
+                    name,
+                    ..NewSource::default()
+                };
+                self.collection.put_source(writer, &source)?;
+            }
+            let mut made = texts.iter().zip(&vectors);
+            for document in &documents {
+                let chunks = match self.collection.put_document(writer, document)? {
+                    PutOutcome::New(chunks) | PutOutcome::Updated(chunks) => chunks,
+                    PutOutcome::Unchanged => {
+                        made.by_ref().take(document.chunks.len()).for_each(drop);
+                        continue;
+                    }
+                };
+                for (key, (text, vector)) in chunks.into_iter().zip(made.by_ref()) {
+                    let hash = Sha256::digest(text.as_bytes());
+                    self.collection.put_vector(writer, key, &hash, vector)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Returns the items nearest to a vector, best first, from these sources with these filters, and
+    /// the number of vectors in the index. Items that `is_visible` rejects are left out. Blocks.
+    pub(crate) fn nearest_items(
+        &self,
+        vector: &[f32],
+        wanted: &[(SourceName, Filters)],
+        take: usize,
+        deadline: &Deadline,
+        is_visible: &dyn Fn(&Uri, i64) -> Result<bool, SourceError>,
+    ) -> Result<(Vec<VectorHit>, usize), SourceError> {
+        if !self.collection.store().path().exists() {
+            return Ok((Vec::new(), 0));
+        }
+        let names = wanted.iter().map(|(name, _)| name.to_string()).collect();
+        let filter = DocumentFilter { source_names: Some(names), ..DocumentFilter::default() };
+        let scope = Scope { filter, access: Access::Everything };
+        let mut pieces = take.saturating_mul(CHUNKS_PER_ITEM);
+        loop {
+            let (passages, more, compared) = self.collection.read(deadline.clone(), |reader| {
+                let nearest = self.collection.nearest(reader, vector, pieces, &scope)?;
+                let keys: Vec<i64> = nearest.chunks.iter().map(|near| near.key).collect();
+                let passages = self.collection.read_passages(reader, &keys, &scope)?;
+                let near: HashMap<i64, f32> =
+                    nearest.chunks.iter().map(|near| (near.key, near.similarity)).collect();
+                let found: Vec<(Passage, f32)> = passages
+                    .into_iter()
+                    .filter_map(|passage| Some((near.get(&passage.key).copied()?, passage)))
+                    .map(|(similarity, passage)| (passage, similarity))
+                    .collect();
+                Ok((found, nearest.has_more, nearest.compared))
+            })?;
+            let items = self.chunks_to_items(passages, wanted, deadline, is_visible)?;
+            if items.len() >= take || !more {
+                return Ok((items.into_iter().take(take).collect(), compared));
+            }
+            // There were many chunks of few items, or the filters exclude most.
+            pieces = pieces.saturating_mul(4);
+        }
+    }
+
+    /// Converts chunks into items, each once, with its nearest chunk.
+    fn chunks_to_items(
+        &self,
+        passages: Vec<(Passage, f32)>,
+        wanted: &[(SourceName, Filters)],
+        deadline: &Deadline,
+        is_visible: &dyn Fn(&Uri, i64) -> Result<bool, SourceError>,
+    ) -> Result<Vec<VectorHit>, SourceError> {
+        let mut known = HashSet::new();
+        let mut items = Vec::new();
+        for (passage, similarity) in passages {
+            let Ok(uri) = passage.document.doc_id.parse::<Uri>() else { continue };
+            let key = passage.document.primary_key.get("key").and_then(serde_json::Value::as_i64);
+            let Some(key) = key.filter(|_| known.insert(uri.clone())) else { continue };
+            let filters = wanted.iter().find(|(name, _)| *name == uri.source);
+            let Some((_, filters)) = filters else { continue };
+            if *filters != Filters::default()
+                && !self.matches_filters(&uri, filters, key, deadline)?
+            {
+                continue;
+            }
+            if !is_visible(&uri, key)? {
+                continue;
+            }
+            let score = crate::collections::retrieve::cosine_score(similarity);
+            let metadata = serde_json::Value::Object(passage.metadata);
+            items.push(VectorHit {
+                loc: chunk_loc(&uri, &metadata),
+                ranked: RankedMatch { key, uri, score, last_modified: None },
+                text: passage.body,
+            });
+        }
+        Ok(items)
+    }
+
+    fn matches_filters(
+        &self,
+        uri: &Uri,
+        filters: &Filters,
+        key: i64,
+        deadline: &Deadline,
+    ) -> Result<bool, SourceError> {
+        let found = self.sources.iter().find(|(source, _)| source.name() == uri.source);
+        let Some((source, store)) = found else { return Ok(false) };
+        let counts =
+            store.read(deadline.clone(), |reader| source.passes_filters(reader, filters, key))?;
+        // A filter that depends on matching words cannot be evaluated for vectors.
+        Ok(counts.unwrap_or(false))
+    }
+
+    /// Returns the mean vector of an item; `None` if it has none. Blocks.
+    pub fn item_vector(
+        &self,
+        uri: &Uri,
+        deadline: &Deadline,
+    ) -> Result<Option<Vec<f32>>, SourceError> {
+        if !self.collection.store().path().exists() {
+            return Ok(None);
+        }
+        let id = Uri::item(uri.source, uri.id.as_str()).to_string();
+        self.collection
+            .read(deadline.clone(), |reader| self.collection.mean_vector(reader, &id, None))
+    }
+
+    /// Returns the mean vector of each item; `None` for those without one. Blocks.
+    pub fn item_vectors(
+        &self,
+        uris: &[Uri],
+        deadline: &Deadline,
+    ) -> Result<Vec<Option<Vec<f32>>>, SourceError> {
+        if !self.collection.store().path().exists() {
+            return Ok(vec![None; uris.len()]);
+        }
+        self.collection.read(deadline.clone(), |reader| {
+            let ids = uris.iter().map(|uri| Uri::item(uri.source, uri.id.as_str()).to_string());
+            ids.map(|id| self.collection.mean_vector(reader, &id, None)).collect()
+        })
+    }
+
+    /// Returns the similarity of an item's nearest chunk to a vector, (1 + cosine) / 2; `None` if
+    /// it has no vectors. Blocks.
+    pub(crate) fn item_similarity(
+        &self,
+        uri: &Uri,
+        vector: &[f32],
+        deadline: &Deadline,
+    ) -> Result<Option<f64>, SourceError> {
+        if !self.collection.store().path().exists() {
+            return Ok(None);
+        }
+        let near = self.collection.read(deadline.clone(), |reader| {
+            let outline = self.collection.chunk_headings(reader, &uri.to_string())?;
+            let keys: Vec<i64> = outline.into_iter().map(|(key, ..)| key).collect();
+            self.collection.similarities(reader, vector, &keys)
+        })?;
+        Ok(near.first().map(|near| crate::collections::retrieve::cosine_score(near.similarity)))
+    }
+}
+
+/// Returns the texts to embed: each chunk prefixed with the title.
+fn embedding_texts(document: &Document) -> impl Iterator<Item = String> + '_ {
+    let title = document.title.as_deref().unwrap_or_default();
+    document.chunks.iter().map(move |chunk| format!("{title}\n{}", chunk.body))
+}
+
+/// Returns the id of a source in the index. The ids are stored; do not change them.
+fn source_id(name: SourceName) -> i64 {
+    match name {
+        SourceName::Notes => 1,
+        SourceName::Media => 2,
+        SourceName::Chats => 3,
+        SourceName::Characters => 4,
+        SourceName::Prompts => 5,
+        SourceName::Collections => 6,
+    }
+}
+
+/// Returns the location of a chunk in its item.
+fn chunk_loc(uri: &Uri, metadata: &serde_json::Value) -> Loc {
+    let number = |name: &str| {
+        metadata.get(name).and_then(serde_json::Value::as_u64).and_then(|it| it.try_into().ok())
+    };
+    let is_chat = uri.source == SourceName::Chats;
+    Loc {
+        media_id: (uri.source == SourceName::Media).then(|| uri.id.parse().ok()).flatten(),
+        approx_offset: number("approx_offset"),
+        conversation_id: is_chat.then(|| uri.id.clone()),
+        message_index: number("message_index"),
+        field: metadata.get("field").and_then(|it| it.as_str()).map(str::to_owned),
+        ..Loc::default()
+    }
+}

@@ -1,0 +1,583 @@
+//! Conversation of one principal: items shown, recent queries, and the course of a search.
+
+use std::{
+    collections::HashMap,
+    rc::Rc,
+    sync::{Arc, Weak},
+};
+
+use actix::{
+    WeakAddr,
+    fut::{LocalBoxActorFuture, ready},
+    prelude::*,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use vademecum_model::{
+    Hit, ItemId, Order, PageRequest, Preferences, Retrieval, RetrievalOptions, SourceName, Uri,
+};
+use vademecum_search::{FtsQuery, GetRequest, Item};
+
+use super::{
+    CallContext, CallError, SourceSelection, VectorQuery, WithContext,
+    aggregator::{Aggregator, LoadAllHits, MergedResults, RankAll},
+    hybrid::apply_vector_hit,
+    item_reading::ReadSourceItem,
+    mailbox::send,
+    search_page::SearchPage,
+    seen_uris::HasMore,
+    session_state::{RankedPage, SessionState},
+    session_store::{SessionKey, SessionStore},
+    source_selection::require_answer,
+    word_correction::CorrectWords,
+};
+
+/// Maximum length of a query, in bytes. Longer texts are documents.
+const MAX_QUERY_BYTES: usize = 64 * 1_024;
+
+/// Factor by which the requested ranking grows when too many of its matches were shown before.
+const DEEPER_FACTOR: usize = 4;
+
+/// Actor of one conversation. It owns the conversation's state for as long as it runs; while the
+/// conversation is idle, the state rests in the session store and the actor is stopped.
+#[derive(Debug)]
+pub struct Session {
+    /// Weak, so that an idle session does not keep a library open.
+    aggregator: WeakAddr<Aggregator>,
+    state: SessionState,
+    /// Searches in progress. A session with any is not put to rest.
+    running_searches: usize,
+    home: Option<SessionHome>,
+}
+
+/// The store entry of a session.
+#[derive(Debug)]
+pub(super) struct SessionHome {
+    pub(super) store: Weak<SessionStore>,
+    pub(super) key: SessionKey,
+}
+
+impl Session {
+    /// Creates the actor of a conversation. Without a `home` its state ends with the actor.
+    pub(super) fn new(
+        aggregator: &Addr<Aggregator>,
+        state: SessionState,
+        home: Option<SessionHome>,
+    ) -> Self {
+        Self { aggregator: aggregator.downgrade(), state, running_searches: 0, home }
+    }
+}
+
+impl Actor for Session {
+    type Context = Context<Self>;
+}
+
+/// Replaces the aggregator, after the library was closed and opened again.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(super) struct UseAggregator(pub(super) WeakAddr<Aggregator>);
+
+impl Handler<UseAggregator> for Session {
+    type Result = ();
+
+    fn handle(&mut self, message: UseAggregator, _: &mut Self::Context) {
+        self.aggregator = message.0;
+    }
+}
+
+/// Moves the state to the store and stops the actor, unless the session is in use.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(super) struct RestIfIdle;
+
+impl Handler<RestIfIdle> for Session {
+    type Result = ();
+
+    fn handle(&mut self, _: RestIfIdle, context: &mut Self::Context) {
+        let Some(home) = self.home.as_ref().filter(|_| self.running_searches == 0) else { return };
+        let store = home.store.upgrade();
+        if store.is_some_and(|it| it.rest(&home.key, &context.address(), &mut self.state)) {
+            context.stop();
+        }
+    }
+}
+
+/// Searches the selected sources.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<SearchPage, CallError>")]
+pub struct SearchRequest {
+    /// Query text.
+    pub query: String,
+    /// Sources to search.
+    pub selections: Vec<SourceSelection>,
+    /// Order of results, if given.
+    pub order: Option<Order>,
+    /// Maximum number of results.
+    pub limit: usize,
+    /// Offset in the ranking.
+    pub offset: usize,
+    /// Maximum snippet length in characters, if given.
+    pub snippet_length: Option<usize>,
+    /// Return highlights of matches.
+    pub highlight: bool,
+    /// Defaults for values not given.
+    pub preferences: Preferences,
+    /// Skip results that this conversation was shown before.
+    pub skip_seen: bool,
+    /// Vector query, if vectors are used.
+    pub vector_query: Option<VectorQuery>,
+    /// What to do about words that occur nowhere.
+    pub spelling: Spelling,
+}
+
+/// What a search does about words that occur nowhere but resemble stored ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Spelling {
+    /// Suggests the stored words.
+    #[default]
+    Suggest,
+    /// Searches the stored words instead, and says so.
+    Repair,
+    /// Nothing.
+    Off,
+}
+
+/// Forgets results that were not shown after all.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct ForgetShown(pub Vec<Uri>);
+
+impl Handler<ForgetShown> for Session {
+    type Result = ();
+
+    fn handle(&mut self, message: ForgetShown, _: &mut Self::Context) {
+        self.state.seen.remove_all(message.0.iter());
+    }
+}
+
+impl Handler<WithContext<SearchRequest>> for Session {
+    type Result = SessionFuture<Result<SearchPage, CallError>>;
+
+    fn handle(
+        &mut self,
+        search: WithContext<SearchRequest>,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        let (query, aggregator) = match parse_query(&search.request.query) {
+            Ok(query) => (Arc::new(query), self.aggregator.upgrade()),
+            Err(error) => return Box::pin(ready(Err(error))),
+        };
+        let Some(aggregator) = aggregator else {
+            return Box::pin(ready(Err(CallError::Unavailable)));
+        };
+        self.state.remember_query(&query);
+        self.running_searches += 1;
+        let WithContext { request, context } = search;
+        let search = Rc::new(Search { request, context, aggregator });
+        let ranked = self.rank_with_corrections(Rc::clone(&search), query);
+        let page = ranked.then(move |ranked, session, _| session.load_page(&search, ranked));
+        Box::pin(page.map(|page, session, _| {
+            session.running_searches -= 1;
+            page
+        }))
+    }
+}
+
+/// Reads an item.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Item, CallError>")]
+pub struct ReadRequest {
+    /// Source of the item.
+    pub source: SourceName,
+    /// Id of the item.
+    pub id: ItemId,
+    /// Part of the item.
+    pub part: Option<String>,
+    /// Amount of text to return.
+    pub options: RetrievalOptions,
+    /// Page of a conversation.
+    pub page: Option<PageRequest>,
+    /// Defaults for values not given.
+    pub preferences: Preferences,
+}
+
+impl Handler<WithContext<ReadRequest>> for Session {
+    type Result = ResponseFuture<Result<Item, CallError>>;
+
+    fn handle(&mut self, read: WithContext<ReadRequest>, _: &mut Self::Context) -> Self::Result {
+        let WithContext { request, context } = read;
+        let aggregator = self.aggregator.upgrade();
+        let get = GetRequest {
+            id: request.id,
+            part: request.part,
+            retrieval: Retrieval::resolve(request.options, &request.preferences),
+            page: request.page,
+            recent_queries: self.state.recent_queries.iter().cloned().collect(),
+        };
+        let message = ReadSourceItem { source: request.source, get, context };
+        Box::pin(async move {
+            let aggregator = aggregator.ok_or(CallError::Unavailable)?;
+            send(&aggregator, message).await.unwrap_or(Err(CallError::Unavailable))
+        })
+    }
+}
+
+/// A future that may use the session between its steps.
+type SessionFuture<T> = LocalBoxActorFuture<Session, T>;
+
+/// A search in progress.
+struct Search {
+    request: SearchRequest,
+    context: CallContext,
+    aggregator: Addr<Aggregator>,
+}
+
+/// A query, perhaps with replaced words.
+struct SpelledQuery {
+    query: Arc<FtsQuery>,
+    /// The query with replaced words, if it was searched.
+    searched_for: Option<String>,
+    /// The query with replaced words, if it was not searched.
+    did_you_mean: Option<String>,
+}
+
+/// A ranked page and the query that found it.
+struct RankedQuery {
+    spelled: SpelledQuery,
+    page: RankedPage,
+}
+
+/// Factor of the scores of a query with replaced words: it may not be what was meant.
+const REPAIRED_SCORE: f64 = 0.5;
+
+impl Session {
+    /// Ranks the matches of a query. Words that occur nowhere are replaced by similar stored ones, or
+    /// these are suggested.
+    fn rank_with_corrections(
+        &self,
+        search: Rc<Search>,
+        query: Arc<FtsQuery>,
+    ) -> SessionFuture<Result<RankedQuery, CallError>> {
+        let depth = self.initial_depth(&search.request);
+        let ranked = self.rank(&search, &query, depth);
+        Box::pin(ranked.then(move |merged, session, _| {
+            let merged = match merged {
+                Ok(merged) => merged,
+                Err(error) => return Box::pin(ready(Err(error))) as SessionFuture<_>,
+            };
+            let words = match search.request.spelling {
+                Spelling::Off => Vec::new(),
+                Spelling::Suggest | Spelling::Repair => query.unmatched_words(&merged.statistics),
+            };
+            let original = SpelledQuery { query, searched_for: None, did_you_mean: None };
+            if words.is_empty() {
+                return session.take_page(search, original, merged, depth);
+            }
+            session.rank_corrected(search, original, merged, words)
+        }))
+    }
+
+    /// Ranks a query whose unmatched words are replaced by similar stored ones, or suggests it.
+    /// Without any, the result are the matches of `original`.
+    fn rank_corrected(
+        &self,
+        search: Rc<Search>,
+        original: SpelledQuery,
+        merged: MergedResults,
+        words: Vec<String>,
+    ) -> SessionFuture<Result<RankedQuery, CallError>> {
+        let depth = self.initial_depth(&search.request);
+        let selections = search.request.selections.clone();
+        let message = CorrectWords { words, selections, cancel: search.context.cancel.clone() };
+        let corrections = send(&search.aggregator, message).into_actor(self);
+        Box::pin(corrections.then(move |corrections, session, _| {
+            let Ok(corrections) = corrections else {
+                return Box::pin(ready(Err(CallError::Unavailable))) as SessionFuture<_>;
+            };
+            let Some(corrected) = original.query.with_corrections(&corrections).map(Arc::new)
+            else {
+                return session.take_page(search, original, merged, depth);
+            };
+            let text = original.query.typed_with_corrections(&corrections);
+            if search.request.spelling == Spelling::Suggest {
+                let suggested = SpelledQuery { did_you_mean: Some(text), ..original };
+                return session.take_page(search, suggested, merged, depth);
+            }
+            let ranked = session.rank(&search, &corrected, depth);
+            Box::pin(ranked.then(move |repaired, session, _| match repaired {
+                Err(error) => Box::pin(ready(Err(error))) as SessionFuture<_>,
+                Ok(repaired) if repaired.is_empty() => {
+                    session.take_page(search, original, merged, depth)
+                }
+                Ok(repaired) => {
+                    session.state.remember_query(&corrected);
+                    let searched_for = Some(text);
+                    let spelled =
+                        SpelledQuery { query: corrected, searched_for, did_you_mean: None };
+                    session.take_page(search, spelled, repaired, depth)
+                }
+            }))
+        }))
+    }
+
+    /// Returns the number of matches to rank first: the page, and as many again if some of it may
+    /// have been shown.
+    fn initial_depth(&self, search: &SearchRequest) -> usize {
+        let page = search.offset.saturating_add(search.limit).saturating_add(1);
+        let seen_count = if search.skip_seen { self.state.seen.len() } else { 0 };
+        page.saturating_add(seen_count.min(search.limit))
+    }
+
+    /// Ranks the first `depth` matches of a query.
+    fn rank(
+        &self,
+        search: &Rc<Search>,
+        query: &Arc<FtsQuery>,
+        depth: usize,
+    ) -> SessionFuture<Result<MergedResults, CallError>> {
+        let request = &search.request;
+        let message = RankAll {
+            query: Arc::clone(query),
+            selections: request.selections.clone(),
+            order: request.order.or(request.preferences.order_by).unwrap_or_default(),
+            take: depth,
+            vectors: request.vector_query.clone(),
+            context: search.context.clone(),
+        };
+        let merged = send(&search.aggregator, message).into_actor(self);
+        let search = Rc::clone(search);
+        Box::pin(merged.map(move |merged, _, _| {
+            let merged = merged.map_err(|_| CallError::Unavailable)?;
+            require_answer(&merged.failed, &search.request.selections)?;
+            Ok(merged)
+        }))
+    }
+
+    /// Takes the page out of the first `depth` matches, or of more if those do not fill it, and
+    /// records it as shown.
+    fn take_page(
+        &mut self,
+        search: Rc<Search>,
+        spelled: SpelledQuery,
+        merged: MergedResults,
+        depth: usize,
+    ) -> SessionFuture<Result<RankedQuery, CallError>> {
+        if let Some(page) = self.state.take_page(&search.request, merged, depth) {
+            return Box::pin(ready(Ok(RankedQuery { spelled, page })));
+        }
+        let depth = depth.saturating_mul(DEEPER_FACTOR);
+        let ranked = self.rank(&search, &spelled.query, depth);
+        Box::pin(ranked.then(move |merged, session, _| match merged {
+            Ok(merged) => session.take_page(search, spelled, merged, depth),
+            Err(error) => Box::pin(ready(Err(error))) as SessionFuture<_>,
+        }))
+    }
+
+    /// Loads the hits of a ranked page.
+    fn load_page(
+        &self,
+        search: &Rc<Search>,
+        ranked: Result<RankedQuery, CallError>,
+    ) -> SessionFuture<Result<SearchPage, CallError>> {
+        let RankedQuery { spelled, page } = match ranked {
+            Ok(ranked) => ranked,
+            Err(error) => return Box::pin(ready(Err(error))),
+        };
+        let SpelledQuery { query, searched_for, did_you_mean } = spelled;
+        let RankedPage { merged, selection, restarted } = page;
+        let phrase_not_found = merged.is_empty() && query.has_required_phrase();
+        let request = &search.request;
+        let snippet_length = Retrieval::snippet_length(
+            request.snippet_length.or(request.preferences.snippet_length),
+        );
+        let selected: Vec<_> = selection.shown.iter().map(|match_| match_.uri.clone()).collect();
+        let message = (!selected.is_empty()).then(|| LoadAllHits {
+            query,
+            selections: request.selections.clone(),
+            ranked: selection.shown,
+            weights: merged.statistics.phrase_weights().into(),
+            snippet_length,
+            highlight: request.highlight,
+            context: search.context.clone(),
+        });
+        let offsets: HashMap<Uri, usize> =
+            selected.iter().cloned().zip(selection.offsets).collect();
+        let (aggregator, fresh) = (search.aggregator.clone(), request.skip_seen);
+        let loaded = async move {
+            match message {
+                Some(message) => send(&aggregator, message).await,
+                None => Ok((Vec::new(), Vec::new())),
+            }
+        };
+        Box::pin(loaded.into_actor(self).map(move |loaded, session, _| {
+            let (mut hits, failed) = loaded.map_err(|_| CallError::Unavailable)?;
+            for hit in &mut hits {
+                hit.score_type = merged.score_type;
+                if let Some(vector_hit) = merged.vector_hits.get(&hit.uri) {
+                    apply_vector_hit(hit, vector_hit, snippet_length);
+                }
+                if searched_for.is_some() {
+                    hit.score *= REPAIRED_SCORE;
+                }
+            }
+            if fresh && hits.len() < selected.len() {
+                session.state.forget_missing(&selected, &hits);
+            }
+            let offset_of = |hit: &Hit| offsets.get(&hit.uri).copied();
+            Ok(SearchPage {
+                offsets: hits.iter().filter_map(offset_of).collect(),
+                hits,
+                left_out: 0,
+                next_offset: (selection.has_more == HasMore::Yes).then_some(selection.next_offset),
+                total: merged.total,
+                skipped: selection.skipped,
+                restarted,
+                searched_for,
+                did_you_mean,
+                phrase_not_found,
+                failed: merged.failed.into_iter().chain(failed).collect(),
+                missing_vectors: merged.missing_vectors,
+                without_tags: merged.without_tags,
+                vectors_skipped_reason: merged.vectors_skipped_reason,
+                similarity_floor: merged.similarity_floor,
+                has_supersessions: merged.has_supersessions,
+            })
+        }))
+    }
+}
+
+fn parse_query(text: &str) -> Result<FtsQuery, CallError> {
+    if text.trim().is_empty() {
+        return Err(CallError::Invalid("query: is empty; enter search terms".to_owned()));
+    }
+    if text.len() > MAX_QUERY_BYTES {
+        return Err(CallError::Invalid(format!(
+            "query: has {} bytes, at most {MAX_QUERY_BYTES} are allowed; enter a few search terms",
+            text.len()
+        )));
+    }
+    let query = FtsQuery::parse(text);
+    if query.has_only_exclusions() {
+        return Err(CallError::Invalid(
+            "query: has only words to exclude; add a word to search for".to_owned(),
+        ));
+    }
+    Ok(query)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{num::NonZeroUsize, time::Duration};
+
+    use vademecum_core::{
+        auth::local_principal,
+        config::{Limits, Sessions, Storage},
+    };
+    use vademecum_mcp::Scope;
+    use vademecum_model::{Draft, DraftBody, Filters, NoteDraft, PromptDraft};
+    use vademecum_vault::journal::ConflictCopies;
+
+    use super::*;
+    use crate::{LibraryConfig, UserRegistry, mailbox::counter};
+
+    fn registry_in(folder: &tempfile::TempDir) -> UserRegistry {
+        UserRegistry::new(LibraryConfig {
+            data: folder.path().into(),
+            tldw: None,
+            sources: vec![Arc::new(vademecum_notes::Notes), Arc::new(vademecum_prompts::Prompts)],
+            embeddings: None,
+            max_open_libraries: Storage::default().open_libraries,
+            limits: Limits::default(),
+            sessions: Sessions { most: NonZeroUsize::MAX, ..Sessions::default() },
+        })
+    }
+
+    fn search_for(query: &str) -> WithContext<SearchRequest> {
+        let request = SearchRequest {
+            query: query.to_owned(),
+            selections: SourceName::ALL
+                .map(|source| SourceSelection::source(source, Filters::default()))
+                .to_vec(),
+            order: None,
+            limit: 10,
+            offset: 0,
+            snippet_length: None,
+            highlight: false,
+            preferences: Preferences::default(),
+            skip_seen: true,
+            vector_query: None,
+            spelling: Spelling::Repair,
+        };
+        WithContext { request, context: CallContext::default() }
+    }
+
+    async fn save_note_and_prompt(registry: &UserRegistry, user: &str) {
+        let library = registry.library(&local_principal(user.parse().unwrap()));
+        let note = NoteDraft { title: "Rye bread".to_owned(), ..NoteDraft::default() };
+        let prompt = PromptDraft { name: "Bread recipe".to_owned(), ..PromptDraft::default() };
+        for (source, body) in [
+            (SourceName::Notes, DraftBody::Note(note)),
+            (SourceName::Prompts, DraftBody::Prompt(prompt)),
+        ] {
+            let source = library.source(source).unwrap();
+            source
+                .save_drafts(vec![Draft::from_stored("1", body)], ConflictCopies::InLibrary)
+                .await
+                .unwrap();
+        }
+    }
+
+    #[actix::test]
+    async fn search_sends_one_message_per_step() {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = registry_in(&folder);
+        let ada = local_principal("ada".parse().unwrap());
+        save_note_and_prompt(&registry, "ada").await;
+        let first = registry.open_session(&ada, None).unwrap();
+        assert_eq!(first.send(search_for("bread")).await.unwrap().unwrap().hits.len(), 2);
+        // The statistics of all sources are cached now.
+        counter::take();
+        let session = registry.open_session(&ada, None).unwrap();
+        let page = send(&session, search_for("bread")).await.unwrap().unwrap();
+        assert_eq!(page.hits.len(), 2);
+        let (to_session, to_aggregator, ranks, loads) = (1, 2, SourceName::ALL.len(), 2);
+        assert_eq!(counter::take(), to_session + to_aggregator + ranks + loads);
+    }
+
+    #[actix::test]
+    async fn resting_session_keeps_its_state() {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = registry_in(&folder);
+        let ada = local_principal("ada".parse().unwrap());
+        save_note_and_prompt(&registry, "ada").await;
+        let handle = Scope::Handle(registry.create_session(&ada));
+        let session = registry.open_session(&ada, Some(&handle)).unwrap();
+        assert_eq!(session.send(search_for("rye")).await.unwrap().unwrap().hits.len(), 1);
+        assert_eq!(registry.running_sessions(), 1);
+        registry.remove_idle();
+        session.send(RestIfIdle).await.unwrap();
+        assert_eq!(registry.running_sessions(), 1, "it was used a moment ago");
+        registry.age_sessions(Duration::from_mins(1));
+        registry.remove_idle();
+        while registry.running_sessions() > 0 {
+            tokio::task::yield_now().await;
+        }
+        let session = registry.open_session(&ada, Some(&handle)).unwrap();
+        let page = session.send(search_for("bread")).await.unwrap().unwrap();
+        assert_eq!((page.hits.len(), page.skipped), (1, 1));
+    }
+
+    #[actix::test]
+    async fn session_follows_a_library_that_was_reopened() {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = registry_in(&folder);
+        let ada = local_principal("ada".parse().unwrap());
+        save_note_and_prompt(&registry, "ada").await;
+        let handle = Scope::Handle(registry.create_session(&ada));
+        registry.open_session(&ada, Some(&handle)).unwrap();
+        registry.close_libraries();
+        let session = registry.open_session(&ada, Some(&handle)).unwrap();
+        assert_eq!(session.send(search_for("rye")).await.unwrap().unwrap().hits.len(), 1);
+    }
+}

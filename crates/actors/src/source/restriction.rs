@@ -1,0 +1,126 @@
+//! Restriction of a source to the items that a principal may see.
+
+use std::{
+    hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
+    sync::Arc,
+};
+
+use vademecum_model::{
+    Change, ChangeAuthor, ChangedItem, Deadline, Draft, ItemId, SourceAccess, SourceName,
+};
+use vademecum_source::SourceError;
+use vademecum_store::Store;
+
+use super::{SourceHandle, read_messages::CheckItem};
+use crate::blocking_pool::BlockingPool;
+
+/// Restriction of a handle to the items that a principal may see. The actor of the handle reads a
+/// restricted store, and changes go to the actor of the whole source.
+#[derive(Debug)]
+pub(super) struct Restriction {
+    access: SourceAccess,
+    /// Handle of the whole source.
+    whole: SourceHandle,
+}
+
+impl SourceHandle {
+    /// Starts an actor for the same source on a restricted store. Items that `access` hides do not
+    /// exist for the returned handle.
+    pub(crate) fn restricted_to(
+        &self,
+        access: SourceAccess,
+        store: Arc<Store>,
+        pool: Arc<BlockingPool>,
+    ) -> Self {
+        let restriction = Arc::new(Restriction { access, whole: self.clone() });
+        Self {
+            replica: self.replica.clone(),
+            meter: self.meter.clone(),
+            restriction: Some(restriction),
+            ..Self::start(Arc::clone(&self.source), store, pool)
+        }
+    }
+
+    /// Returns true if no item exists for this handle. Then no file is opened.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.restriction.as_ref().is_some_and(|it| it.access.is_hidden)
+    }
+
+    /// Returns the error for an item of a hidden source, the same as for one that does not exist.
+    pub(super) fn hidden_item(&self, id: &ItemId) -> SourceError {
+        let what = match self.name() {
+            SourceName::Notes => "note",
+            SourceName::Media => "media",
+            SourceName::Chats => "conversation",
+            SourceName::Characters => "character",
+            SourceName::Prompts => "prompt",
+            SourceName::Collections => "document",
+        };
+        SourceError::not_found(what, id)
+    }
+
+    /// Returns `true` if the item with this row exists for this handle. Blocks.
+    pub(crate) fn is_visible(&self, key: i64, deadline: &Deadline) -> Result<bool, SourceError> {
+        if self.is_hidden() {
+            return Ok(false);
+        }
+        let (Some(_), Some(statements)) = (&self.restriction, self.source.item_statements()) else {
+            return Ok(true);
+        };
+        let found = self.store.read(deadline.clone(), |reader| {
+            reader.query_each_key(statements.identify_sql, [(key, ())], |_, (), _| Ok(()))
+        })?;
+        Ok(!found.is_empty())
+    }
+
+    /// Applies a change to an item that exists for this handle, with the actor of the whole source.
+    pub(super) async fn apply_restricted(
+        &self,
+        restriction: &Restriction,
+        change: Change,
+        author: ChangeAuthor,
+        deadline: Deadline,
+    ) -> Result<ChangedItem, SourceError> {
+        let change = match change {
+            Change::Add(draft) => Change::Add(Box::new(restriction.check_new_item(*draft)?)),
+            Change::Restore { .. } => {
+                return Err(SourceError::Refused(
+                    "earlier versions are not restored with a key or client that does not see all \
+                     items: they may have had other tags"
+                        .to_owned(),
+                ));
+            }
+            Change::Tag { ref id, .. } | Change::Edit { ref id, .. } => {
+                if self.is_hidden() {
+                    return Err(self.hidden_item(id));
+                }
+                let (id, deadline) = (id.to_string(), deadline.clone());
+                self.send_message(Some(&deadline.clone()), CheckItem { id, deadline }).await?;
+                change
+            }
+        };
+        restriction.whole.apply_change(change, author, deadline).await
+    }
+}
+
+impl Restriction {
+    /// Returns an error if the item would not be visible to its author. The digest becomes that of
+    /// this restriction, so that an identical item that is hidden is not found.
+    fn check_new_item(&self, draft: Draft) -> Result<Draft, SourceError> {
+        if !self.access.permits_tags(draft.body.tags()) {
+            return Err(SourceError::Refused(
+                "this key sees only items with certain tags, and not this one: add a tag that it \
+                 sees, or leave out one that it does not see"
+                    .to_owned(),
+            ));
+        }
+        let digest = match draft.digest.as_str() {
+            "" => String::new(),
+            digest => format!(
+                "{digest} {:016x}",
+                BuildHasherDefault::<DefaultHasher>::default().hash_one(&self.access)
+            ),
+        };
+        Ok(Draft { digest, ..draft })
+    }
+}

@@ -1,0 +1,88 @@
+//! Earlier versions of items: their history, and items as they were.
+
+use vademecum_model::{Deadline, ItemId, ListRequest, Retrieval, Timestamp};
+use vademecum_search::Item;
+use vademecum_source::SourceError;
+use vademecum_vault::journal::{AsOf, ExportedVersions, ItemHistory, PastListing};
+
+use super::{
+    SourceHandle,
+    read_messages::{CheckItem, ListItemsAsOf, ReadHistory, ReadItemAsOf},
+    write_messages::AddVersions,
+};
+
+impl SourceHandle {
+    /// Returns the history of an item. For a handle that hides items it has no texts, since earlier
+    /// versions may have had other tags.
+    pub async fn item_history(
+        &self,
+        id: &ItemId,
+        page: (usize, usize),
+        deadline: Deadline,
+    ) -> Result<ItemHistory, SourceError> {
+        if self.is_hidden() {
+            return Err(self.hidden_item(id));
+        }
+        let is_restricted = self.restriction.is_some();
+        if is_restricted {
+            let message = CheckItem { id: id.to_string(), deadline: deadline.clone() };
+            self.send_message(Some(&deadline), message).await?;
+        }
+        let message = ReadHistory { id: id.to_string(), page, deadline: deadline.clone() };
+        let mut history = self.send_message(Some(&deadline), message).await?;
+        if is_restricted {
+            history.oldest_version = None;
+            history.changes.iter_mut().for_each(|change| change.fields = None);
+        }
+        Ok(history)
+    }
+
+    /// Returns an item as it was. Fails for a handle that hides items, since earlier versions may
+    /// have had other tags.
+    pub async fn item_as_of(
+        &self,
+        id: ItemId,
+        as_of: AsOf,
+        retrieval: Retrieval,
+        deadline: Deadline,
+    ) -> Result<Item, SourceError> {
+        if self.is_hidden() {
+            return Err(self.hidden_item(&id));
+        }
+        self.check_unrestricted()?;
+        let message = ReadItemAsOf { id, as_of, retrieval, deadline: deadline.clone() };
+        self.send_message(Some(&deadline), message).await
+    }
+
+    /// Lists the items as they were at a time. Fails for a handle that hides items.
+    pub(crate) async fn items_as_of(
+        &self,
+        request: ListRequest,
+        time: Timestamp,
+        snippet_length: usize,
+        deadline: Deadline,
+    ) -> Result<PastListing, SourceError> {
+        self.check_unrestricted()?;
+        let asked = deadline.clone();
+        let message = ListItemsAsOf { request, time, snippet_length, deadline };
+        self.send_message(Some(&asked), message).await
+    }
+
+    fn check_unrestricted(&self) -> Result<(), SourceError> {
+        if self.restriction.is_none() {
+            return Ok(());
+        }
+        let reason = "as_of: a caller who does not see all items gets no earlier versions";
+        Err(SourceError::Refused(reason.to_owned()))
+    }
+
+    /// Adds exported versions to an imported item that has none.
+    pub async fn add_versions(
+        &self,
+        item: String,
+        versions: ExportedVersions,
+    ) -> Result<(), SourceError> {
+        self.check_writable()?;
+        self.send_message(None, AddVersions { item, versions }).await
+    }
+}

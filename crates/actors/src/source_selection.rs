@@ -1,0 +1,89 @@
+//! Sources that a search queries.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use vademecum_model::{Filters, Order, SourceName, Uri};
+
+use super::CallError;
+use crate::collections::VisibleCollection;
+
+/// Source to query, with its filters.
+#[derive(Clone, Debug)]
+pub struct SourceSelection {
+    /// Name of the source.
+    pub from_source: SourceName,
+    /// Collection, if the source is one.
+    pub from_collection: Option<VisibleCollection>,
+    /// Filters for its items.
+    pub filters: Filters,
+    /// Order of its items, if it differs from the order of the search.
+    pub order: Option<Order>,
+}
+
+impl SourceSelection {
+    /// Selects a source of the library.
+    pub fn source(source: SourceName, filters: Filters) -> Self {
+        Self { from_source: source, from_collection: None, filters, order: None }
+    }
+
+    /// Selects a collection.
+    pub fn collection(opened: VisibleCollection) -> Self {
+        let collection = Some(opened);
+        Self {
+            from_collection: collection,
+            ..Self::source(SourceName::Collections, Filters::default())
+        }
+    }
+
+    /// Returns `true` if the item belongs to this selection.
+    pub(crate) fn contains_uri(&self, uri: &Uri) -> bool {
+        let in_it = |opened: &VisibleCollection| {
+            let rest = uri.id.strip_prefix(opened.record.name.as_str());
+            rest.is_some_and(|rest| rest.starts_with('/'))
+        };
+        self.from_source == uri.source && self.from_collection.as_ref().is_none_or(in_it)
+    }
+
+    /// Creates a failure of this source.
+    pub(crate) fn to_failure(&self, reason: impl Into<String>) -> SourceFailure {
+        let collection = self.from_collection.as_ref().map(|opened| opened.record.name.clone());
+        SourceFailure { source: self.from_source, collection, reason: reason.into() }
+    }
+}
+
+/// Source that returned no results.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SourceFailure {
+    /// The source.
+    pub source: SourceName,
+    /// The collection, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collection: Option<String>,
+    /// Short reason.
+    pub reason: String,
+}
+
+impl SourceFailure {
+    /// Returns a display name of the source or collection.
+    pub fn display_name(&self) -> String {
+        match &self.collection {
+            Some(name) => format!("collection `{name}`"),
+            None => self.source.to_string(),
+        }
+    }
+}
+
+/// Fails if no source answered.
+pub(super) fn require_answer(
+    failed: &[SourceFailure],
+    wanted: &[SourceSelection],
+) -> Result<(), CallError> {
+    if failed.is_empty() || failed.len() < wanted.len() {
+        return Ok(());
+    }
+    let reasons: Vec<String> = failed
+        .iter()
+        .map(|failed| format!("{} {}", failed.display_name(), failed.reason))
+        .collect();
+    Err(CallError::AllSourcesFailed(reasons.join("; ")))
+}

@@ -1,0 +1,426 @@
+//! Finding the phrases of a query in a text.
+//!
+//! The text is read in one pass, word by word. Most words are rejected by their first letters
+//! before they are folded, without any allocation.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    ops::{ControlFlow, Range},
+};
+
+use vademecum_fts5::{
+    EXACT_MARK, Language, Word, detect_language, for_each_candidate_word, for_each_word,
+    is_unspaced, with_stem,
+};
+
+use super::{
+    FtsQuery,
+    phrase::{InflectedWord, QueryLanguage, QueryWord},
+    word_stems::WordStems,
+};
+
+/// Maximum number of words compared in one phrase: the number of bits in a `u64`.
+const MAX_PHRASE_WORDS: usize = 64;
+
+/// One occurrence of a query phrase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PhraseMatch {
+    /// Index of the phrase, in query order.
+    pub(crate) phrase: usize,
+    /// Byte range in the text.
+    pub(crate) range: Range<usize>,
+}
+
+/// A phrase, and positions of a word in it: one bit per position.
+type PhrasePositions = Vec<(usize, u64)>;
+
+/// Query phrases prepared for matching against many texts.
+#[derive(Clone, Debug)]
+pub(crate) struct PhraseMatcher<'q> {
+    /// Number of words in each way of writing a phrase; these are the phrases of the fields below.
+    lengths: Vec<usize>,
+    /// Phrase of the query that each belongs to.
+    owners: Vec<usize>,
+    /// Words of which any form matches, with a phrase and a position.
+    inflected: Vec<(&'q InflectedWord, usize, u64)>,
+    /// Stems of these words in the languages of the query.
+    stems: Vec<StemPositions>,
+    /// Positions of words that must match exactly.
+    exact_positions: HashMap<String, PhrasePositions>,
+    /// Phrases that are a prefix of a word.
+    prefixes: Vec<(&'q str, usize)>,
+    /// First letters of exact words and prefixes.
+    beginnings: Beginnings,
+}
+
+/// Stems of the words of a query in one language.
+#[derive(Clone, Debug)]
+struct StemPositions {
+    language: Language,
+    positions: HashMap<String, PhrasePositions>,
+    /// First letters that all forms of a word share.
+    beginnings: Beginnings,
+}
+
+impl StemPositions {
+    fn new(language: Language, words: &[(&InflectedWord, usize, u64)]) -> Self {
+        let mut stems =
+            Self { language, positions: HashMap::new(), beginnings: Beginnings::default() };
+        for (word, phrase, place) in words {
+            for typed in &word.typed {
+                let of_word = WordStems::new(language, typed);
+                for stem in of_word.iter() {
+                    let known = stems.positions.entry(stem.to_owned()).or_default();
+                    add_position(known, *phrase, *place);
+                }
+                of_word.beginnings(language).iter().for_each(|it| stems.beginnings.add(it));
+                // The word itself has its stem in every language.
+                stems.beginnings.add(&typed.folded);
+            }
+        }
+        stems
+    }
+
+    /// Visits the positions of a word with one of the stems.
+    fn for_each_position(&self, word: &Word<'_>, mut visit: impl FnMut(usize, u64)) {
+        for written in [Some(word.folded), word.accented].into_iter().flatten() {
+            let found = with_stem(self.language, written, |stem| self.positions.get(stem));
+            found.into_iter().flatten().for_each(|(phrase, places)| visit(*phrase, *places));
+        }
+    }
+}
+
+/// Beginnings of words, by their first byte.
+#[derive(Clone, Debug)]
+struct Beginnings(Vec<Vec<Box<[u8]>>>);
+
+impl Default for Beginnings {
+    fn default() -> Self {
+        Self(vec![Vec::new(); 256])
+    }
+}
+
+impl Beginnings {
+    fn add(&mut self, beginning: &str) {
+        let beginning = beginning.as_bytes();
+        let first = beginning.first().map_or(0, |first| usize::from(*first));
+        let known = self.0.get_mut(first);
+        if let Some(known) = known.filter(|all| !all.iter().any(|known| **known == *beginning)) {
+            known.push(beginning.into());
+        }
+    }
+
+    /// Returns whether a word starts like one of them. ASCII case is ignored.
+    fn may_match(&self, word: &str) -> bool {
+        let word = word.as_bytes();
+        let first = word.first().map_or(0, |first| usize::from(first.to_ascii_lowercase()));
+        self.0.get(first).is_some_and(|all| {
+            all.iter().any(|beginning| {
+                word.get(..beginning.len()).is_some_and(|same| same.eq_ignore_ascii_case(beginning))
+            })
+        })
+    }
+}
+
+fn add_position(known: &mut PhrasePositions, phrase: usize, places: u64) {
+    match known.iter_mut().find(|(known, _)| *known == phrase) {
+        Some((_, known)) => *known |= places,
+        None => known.push((phrase, places)),
+    }
+}
+
+/// Partial match of a phrase, and the word position that must come next.
+#[derive(Clone, Copy, Default)]
+struct PartialMatch {
+    matched_bits: u64,
+    next_position: usize,
+}
+
+impl<'q> PhraseMatcher<'q> {
+    /// Prepares the phrases of `query`.
+    pub(crate) fn new(query: &'q FtsQuery) -> Self {
+        let mut matcher = Self {
+            lengths: Vec::new(),
+            owners: Vec::new(),
+            inflected: Vec::new(),
+            stems: Vec::new(),
+            exact_positions: HashMap::new(),
+            prefixes: Vec::new(),
+            beginnings: Beginnings::default(),
+        };
+        let phrases = query.phrases().enumerate();
+        let sequences = phrases
+            .flat_map(|(owner, phrase)| phrase.sequences().map(move |it| (owner, phrase, it)));
+        for (number, (owner, phrase, sequence)) in sequences.enumerate() {
+            let words: Vec<MatchedWord<'q>> =
+                matched_words(sequence).take(MAX_PHRASE_WORDS).collect();
+            matcher.lengths.push(words.len());
+            matcher.owners.push(owner);
+            for (place, word) in words.into_iter().enumerate() {
+                matcher.add_word(word, phrase.prefix, number, 1 << place);
+            }
+        }
+        let languages = query_languages(&matcher.inflected);
+        matcher.stems = languages
+            .into_iter()
+            .map(|language| StemPositions::new(language, &matcher.inflected))
+            .collect();
+        matcher
+    }
+
+    fn add_word(&mut self, word: MatchedWord<'q>, prefix: bool, phrase: usize, place: u64) {
+        match word {
+            MatchedWord::Inflected(word) => self.inflected.push((word, phrase, place)),
+            MatchedWord::Exact(word) if prefix => {
+                self.prefixes.push((word, phrase));
+                self.beginnings.add(word);
+            }
+            MatchedWord::Exact(word) => {
+                add_position(
+                    self.exact_positions.entry(word.to_owned()).or_default(),
+                    phrase,
+                    place,
+                );
+                self.beginnings.add(word);
+            }
+        }
+    }
+
+    /// Returns the stems in the language of a text, if it is not one of the query.
+    fn stems_for_text(&self, text: &str) -> Option<StemPositions> {
+        let is_known = self.inflected.iter().all(|(word, ..)| word.language.is_some());
+        if is_known {
+            return None;
+        }
+        let code = detect_language(text)?;
+        let language = Language::ALL.into_iter().find(|language| language.code() == code)?;
+        let is_new = self.stems.iter().all(|stems| stems.language != language);
+        is_new.then(|| StemPositions::new(language, &self.inflected))
+    }
+
+    /// Returns the number of phrases.
+    pub(crate) fn phrase_count(&self) -> usize {
+        self.owners.last().map_or(0, |last| last + 1)
+    }
+
+    /// Returns whether a word is part of any phrase that `wanted` accepts.
+    pub(crate) fn is_phrase_word(&self, word: &Word<'_>, wanted: impl Fn(usize) -> bool) -> bool {
+        let owner = |phrase: usize| self.owners.get(phrase).copied();
+        let mut found = PhrasePositions::new();
+        self.find_positions(word, None, &mut found);
+        found.iter().any(|(phrase, _)| owner(*phrase).is_some_and(&wanted))
+    }
+
+    /// Stores each phrase that contains a word in `found`, with the word's positions in it.
+    fn find_positions(
+        &self,
+        word: &Word<'_>,
+        of_text: Option<&StemPositions>,
+        found: &mut PhrasePositions,
+    ) {
+        found.clear();
+        for stems in self.stems.iter().chain(of_text) {
+            stems.for_each_position(word, |phrase, places| add_position(found, phrase, places));
+        }
+        for (phrase, places) in self.exact_positions.get(word.folded).into_iter().flatten() {
+            add_position(found, *phrase, *places);
+        }
+        for (beginning, phrase) in &self.prefixes {
+            if word.folded.starts_with(beginning) {
+                add_position(found, *phrase, 1);
+            }
+        }
+        found.sort_unstable();
+    }
+
+    /// Calls `visit` for every match in `text`, ordered by match end, until it breaks.
+    pub(crate) fn for_each_match(
+        &self,
+        text: &str,
+        mut visit: impl FnMut(PhraseMatch) -> ControlFlow<()>,
+    ) {
+        let Some(longest) = self.lengths.iter().copied().max() else { return };
+        let of_text = self.stems_for_text(text);
+        let stems = || self.stems.iter().chain(&of_text);
+        let may_match = |word: &str| {
+            self.beginnings.may_match(word) || stems().any(|it| it.beginnings.may_match(word))
+        };
+        let mut progress = vec![PartialMatch::default(); self.lengths.len()];
+        // Start positions of the most recent query words.
+        let mut starts: VecDeque<usize> = VecDeque::with_capacity(longest);
+        let mut found = PhrasePositions::new();
+        for_each_candidate_word(text, may_match, |word| {
+            self.find_positions(&word, of_text.as_ref(), &mut found);
+            if !found.is_empty() {
+                if starts.len() == longest {
+                    starts.pop_front();
+                }
+                starts.push_back(word.range.start);
+            }
+            for (phrase, places) in &found {
+                let advanced =
+                    advance_match(&self.lengths, &mut progress, *phrase, *places, word.position);
+                let Some(length) = advanced else { continue };
+                let first = starts.len().checked_sub(length).and_then(|first| starts.get(first));
+                let start = first.copied().unwrap_or(word.range.start);
+                let Some(phrase) = self.owners.get(*phrase).copied() else { continue };
+                visit(PhraseMatch { phrase, range: start..word.range.end })?;
+            }
+            ControlFlow::Continue(())
+        });
+    }
+}
+
+/// A word to compare with those of a text.
+#[derive(Clone, Copy)]
+enum MatchedWord<'q> {
+    Exact(&'q str),
+    Inflected(&'q InflectedWord),
+}
+
+/// Returns the words of a sequence. A pair of characters from a script without spaces is one token
+/// but two words. A combining mark belongs to the preceding character, as in `が`, which folds into
+/// two.
+fn matched_words(words: &[QueryWord]) -> impl Iterator<Item = MatchedWord<'_>> {
+    words.iter().flat_map(|word| {
+        let token = match word {
+            QueryWord::Inflected(word) => return vec![MatchedWord::Inflected(word)],
+            QueryWord::Exact(token) => token,
+        };
+        if !token.starts_with(is_unspaced) {
+            return vec![MatchedWord::Exact(token.trim_start_matches(EXACT_MARK))];
+        }
+        let mut words = Vec::new();
+        for_each_word(token, |word| {
+            words.extend(token.get(word.range).map(MatchedWord::Exact));
+            ControlFlow::Continue(())
+        });
+        words
+    })
+}
+
+/// Returns the language of the query, otherwise the usual ones of the scripts of its words.
+fn query_languages(words: &[(&InflectedWord, usize, u64)]) -> Vec<Language> {
+    let mut languages = Vec::new();
+    for (word, ..) in words {
+        let usual = || word.typed.first()?.script()?.default_language();
+        let language = match word.language {
+            Some(QueryLanguage::Stemmed(language)) => Some(language),
+            Some(QueryLanguage::Vietnamese) | None => usual(),
+        };
+        let language = language.unwrap_or(Language::English);
+        if !languages.contains(&language) {
+            languages.push(language);
+        }
+    }
+    languages
+}
+
+/// Advances the partial match of a phrase by one word. Returns the phrase length if the match is
+/// complete.
+fn advance_match(
+    lengths: &[usize],
+    progress: &mut [PartialMatch],
+    phrase: usize,
+    places: u64,
+    position: usize,
+) -> Option<usize> {
+    let length = *lengths.get(phrase)?;
+    let so_far = progress.get_mut(phrase)?;
+    let before = if so_far.next_position == position { so_far.matched_bits << 1 } else { 0 };
+    *so_far = PartialMatch { matched_bits: (before | 1) & places, next_position: position + 1 };
+    let last = 1_u64.checked_shl(u32::try_from(length.checked_sub(1)?).ok()?)?;
+    (so_far.matched_bits & last != 0).then_some(length)
+}
+
+impl FtsQuery {
+    /// Returns the byte range of the first match of any phrase in `text`.
+    pub fn find_first_match(&self, text: &str) -> Option<Range<usize>> {
+        let mut first = None;
+        PhraseMatcher::new(self).for_each_match(text, |found| {
+            first = Some(found.range);
+            ControlFlow::Break(())
+        });
+        first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all_matches<'t>(query: &str, text: &'t str) -> Vec<&'t str> {
+        let mut found = Vec::new();
+        PhraseMatcher::new(&FtsQuery::parse(query)).for_each_match(text, |match_| {
+            found.push(&text[match_.range]);
+            ControlFlow::Continue(())
+        });
+        found
+    }
+
+    #[test]
+    fn matcher_ignores_inflection_and_accents() {
+        let text = "We were kneading the Pâte slowly.";
+        let found =
+            |query: &str| FtsQuery::parse(query).find_first_match(text).map(|place| &text[place]);
+        assert_eq!(found("kneads"), Some("kneading"));
+        assert_eq!(found("pate"), Some("Pâte"));
+        assert_eq!(found("\"the pate\""), Some("the Pâte"));
+        assert_eq!(found("oven"), None);
+    }
+
+    #[test]
+    fn matcher_finds_every_word_form() {
+        let families = [
+            ["hope", "hoping", "hoped"],
+            ["die", "dying", "died"],
+            ["sky", "skies", "sky"],
+            ["happy", "happiness", "happily"],
+            ["sensible", "sensibility", "sensibly"],
+            ["early", "Early", "EARLY"],
+            ["relate", "relational", "relating"],
+            ["run", "running", "runs"],
+        ];
+        for family in families {
+            for asked in family {
+                for written in family {
+                    let stemmed = |word: &str| {
+                        with_stem(Language::English, &word.to_lowercase(), str::to_owned)
+                    };
+                    let stems = (stemmed(asked), stemmed(written));
+                    let found = FtsQuery::parse(asked).find_first_match(written).is_some();
+                    assert_eq!(found, stems.0 == stems.1, "{asked} in {written}: {stems:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn matcher_finds_unspaced_text_inside_longer_text() {
+        assert_eq!(all_matches("京都", "昨日、東京都へ行った。京の都"), ["京都"]);
+        assert_eq!(all_matches("東京都", "東京都"), ["東京", "京都"]);
+    }
+
+    #[test]
+    fn matcher_keeps_combining_mark_with_character() {
+        assert_eq!(
+            all_matches("\"ただこの景色が\"", "ない。ただこの景色がよい"),
+            ["ただこの景色が"]
+        );
+        assert_eq!(all_matches("がぎ", "かがぎく"), ["がぎ"]);
+        assert_eq!(all_matches("ลัง", "คนกำลังมา"), ["ลัง"]);
+    }
+
+    #[test]
+    fn phrase_matches_only_adjacent_words() {
+        let text = "rye bread, rye-bread; rye, then bread. Bread rye. Rye rye bread";
+        assert_eq!(all_matches(r#""rye bread""#, text), ["rye bread", "rye-bread", "rye bread"]);
+        assert_eq!(all_matches(r#""rye rye bread""#, text), ["Rye rye bread"]);
+        assert_eq!(all_matches(r#""a b a b c""#, "a b a b a b c"), ["a b a b c"]);
+    }
+
+    #[test]
+    fn all_phrases_ending_at_word_are_reported() {
+        assert_eq!(all_matches(r#""rye bread" bread"#, "my rye bread"), ["rye bread", "bread"]);
+    }
+}

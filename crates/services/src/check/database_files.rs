@@ -1,0 +1,392 @@
+//! Database checks: the integrity of each file, and the consistency of its full-text tables with
+//! its rows.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use vademecum_actors::error_chain;
+use vademecum_import::{ImportOutcome, Ledger, LedgerEntry};
+use vademecum_model::{Deadline, SourceName};
+use vademecum_source::{Source, SourceError};
+use vademecum_store::{
+    DamagedPart, Database, DerivedFtsTable, FtsDifferences, Store, StoreError, StoreHealth,
+    StoreProblem, database_files, sidecar_path,
+};
+use vademecum_vault::links::{are_links_outdated, rebuild_links};
+
+use super::{clock, findings::CheckFindings};
+use crate::{file_error::FileError, text::format_count};
+
+/// Remedy for damaged derived data.
+const REPAIR_HINT: &str = "`vademecum check --repair` rebuilds it";
+
+/// Maximum time to read whether links are unread.
+const CHECK_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Role of a database. It determines the remedy for damage.
+#[derive(Debug)]
+pub(super) enum DatabaseRole {
+    /// Primary data of a user; there is no other copy.
+    Library,
+    /// Replica of the data of a tldw user.
+    Replica,
+    /// Import ledger.
+    Ledger,
+    /// Vectors of a library.
+    Vectors,
+    /// Cache of embeddings.
+    Embeddings,
+    /// Users, keys and the catalogue of collections.
+    Server,
+    /// Audit log.
+    Audit,
+    /// The collection of this name. It can be rebuilt from its sources.
+    Collection(String),
+}
+
+/// A database to check.
+#[derive(Debug)]
+pub(super) struct DatabaseFile {
+    store: Store,
+    role: DatabaseRole,
+    /// Sources whose items it contains.
+    sources: Vec<Arc<dyn Source>>,
+    derived: Vec<DerivedFtsTable>,
+    place: String,
+}
+
+impl DatabaseFile {
+    /// Creates the check of a database in the folder of a user or of the server.
+    pub(super) fn for_database(
+        database: Database,
+        folder: &Path,
+        role: DatabaseRole,
+        sources: &[Arc<dyn Source>],
+    ) -> Self {
+        let here = || sources.iter().filter(|source| source.database() == database);
+        let derived = here().filter_map(|source| source.derived_fts_table()).collect();
+        let sources = here().map(Arc::clone).collect();
+        Self::new(Store::new(database, folder), role, sources, derived)
+    }
+
+    /// Creates the check of a collection's database.
+    pub(super) fn for_collection(name: String, path: PathBuf) -> Self {
+        let store = Store::with_path(Database::Collection, path);
+        Self::new(
+            store,
+            DatabaseRole::Collection(name),
+            Vec::new(),
+            vec![vademecum_collections::FULL_TEXT_REBUILD],
+        )
+    }
+
+    fn new(
+        store: Store,
+        role: DatabaseRole,
+        sources: Vec<Arc<dyn Source>>,
+        derived: Vec<DerivedFtsTable>,
+    ) -> Self {
+        let place = store.path().display().to_string();
+        Self { store, role, sources, derived, place }
+    }
+
+    /// Checks the file, and repairs it if `repair` is set.
+    pub(super) fn check(&self, repair: bool, findings: &mut CheckFindings) {
+        match fs::metadata(self.store.path()) {
+            Err(_) => self.report_missing(findings),
+            Ok(about) if about.len() == 0 && !self.has_write_ahead_log() => {
+                let what = "the file is empty; it will be created again on next use";
+                findings.add_warning(
+                    &self.place,
+                    what,
+                    &format!("if it contained data: {}", self.remedy()),
+                );
+            }
+            Ok(about) => {
+                clock::check_file(&self.place, &about, findings);
+                self.check_contents(repair, findings);
+                // There may be thousands of users, so each database is closed after its check.
+                self.store.close();
+            }
+        }
+    }
+
+    fn has_write_ahead_log(&self) -> bool {
+        sidecar_path(self.store.path(), "-wal").exists()
+    }
+
+    fn report_missing(&self, findings: &mut CheckFindings) {
+        if self.has_write_ahead_log() {
+            let what = "the file is missing, but its write-ahead log exists";
+            return findings.add_error(&self.place, what, &self.remedy());
+        }
+        match &self.role {
+            DatabaseRole::Library if self.imported_file_count() > 0 => {
+                let what = format!(
+                    "the file is missing, but {} were imported into it",
+                    format_count(self.imported_file_count(), "file")
+                );
+                let remedy = "restore a backup with `vademecum restore`; or remove \
+                              imports.db next to it, and import the files again";
+                findings.add_error(&self.place, &what, remedy);
+            }
+            DatabaseRole::Library => {
+                findings.add_ok(&self.place, "does not exist yet; it will be created on first use");
+            }
+            // The file of a collection that was never built has no path of its own, so its name is
+            // reported.
+            DatabaseRole::Collection(name) => findings.add_warning(
+                &self.place,
+                &format!("the collection `{name}` has no file: its build was not completed"),
+                &self.remedy(),
+            ),
+            DatabaseRole::Replica
+            | DatabaseRole::Ledger
+            | DatabaseRole::Vectors
+            | DatabaseRole::Embeddings
+            | DatabaseRole::Server
+            | DatabaseRole::Audit => {}
+        }
+    }
+
+    /// Returns the number of files that were imported into it, according to the ledger.
+    fn imported_file_count(&self) -> usize {
+        let Some(folder) = self.store.path().parent() else { return 0 };
+        let ledger = Ledger::new(Arc::new(Store::new(Database::Imports, folder)));
+        let here = |entry: &LedgerEntry| {
+            entry.outcome == ImportOutcome::Imported
+                && entry.source.is_some_and(|name| self.sources.iter().any(|it| it.name() == name))
+        };
+        ledger.all_entries().unwrap_or_default().iter().filter(|entry| here(entry)).count()
+    }
+
+    fn check_contents(&self, repair: bool, findings: &mut CheckFindings) {
+        let state = match self.read_condition() {
+            Ok(state) if state.is_healthy() => {
+                return findings.add_ok(&self.place, &format!("schema {}", state.schema));
+            }
+            Ok(state) => state,
+            Err(error) if error.is_locked() => {
+                let what = "another program has locked it";
+                return findings.add_warning(&self.place, what, "check again later");
+            }
+            Err(error) => DatabaseCondition::closed(&error),
+        };
+        if !repair {
+            return self.report_problems(&state, findings);
+        }
+        match self.repair_derived(&state) {
+            Ok(None) => {}
+            Ok(Some(done)) => findings.add_repaired(self.store.path(), done),
+            Err(error) => {
+                let what = format!("repair failed: {}", error_chain(&error));
+                findings.add_error(&self.place, &what, "fix the cause, then repair again");
+            }
+        }
+        if self.store.path().exists() {
+            self.report_problems(
+                &self.read_condition().unwrap_or_else(|error| DatabaseCondition::closed(&error)),
+                findings,
+            );
+        }
+    }
+
+    fn read_condition(&self) -> Result<DatabaseCondition, StoreError> {
+        let StoreHealth { schema, problems } = self.store.check_integrity()?;
+        let (mut drifts, mut outdated, mut unread_links) = (Vec::new(), Vec::new(), Vec::new());
+        // Damaged tables cannot be compared.
+        if problems.iter().all(|problem| problem.part == DamagedPart::FreePages) {
+            for derived in &self.derived {
+                let drift = self.store.count_fts_differences(derived)?;
+                drifts.extend((drift != FtsDifferences::default()).then_some((*derived, drift)));
+                let is_outdated = self.store.is_fts_table_outdated(derived)?;
+                outdated.extend(is_outdated.then_some(*derived));
+            }
+            for source in &self.sources {
+                let name = source.name();
+                let is_outdated = self.store.read(Deadline::after(CHECK_TIMEOUT), |reader| {
+                    are_links_outdated(reader, name)
+                })?;
+                unread_links.extend(is_outdated.then_some(name));
+            }
+        }
+        Ok(DatabaseCondition { schema, problems, drifts, outdated, unread_links, closed: None })
+    }
+
+    /// Reports all problems.
+    fn report_problems(&self, state: &DatabaseCondition, findings: &mut CheckFindings) {
+        if let Some(why) = &state.closed {
+            findings.add_error(&self.place, why, &self.remedy());
+        }
+        for StoreProblem { part, message: what } in &state.problems {
+            match part {
+                DamagedPart::Rows => findings.add_error(&self.place, what, &self.remedy()),
+                DamagedPart::FullText(_) => findings.add_error(&self.place, what, REPAIR_HINT),
+                DamagedPart::FreePages => findings.add_warning(&self.place, what, REPAIR_HINT),
+            }
+        }
+        for (DerivedFtsTable { table, .. }, FtsDifferences { missing, stray }) in &state.drifts {
+            let what = format!(
+                "full-text table {table}: {missing} rows are not indexed, {stray} \
+                 index entries have no row"
+            );
+            findings.add_error(&self.place, &what, REPAIR_HINT);
+        }
+        for DerivedFtsTable { table, .. } in &state.outdated {
+            let what = format!(
+                "full-text table {table} has the words of an earlier version, which finds less"
+            );
+            findings.add_warning(&self.place, &what, REPAIR_HINT);
+        }
+        for name in &state.unread_links {
+            let what = format!("the links of some items in {name} have not been read yet");
+            findings.add_warning(&self.place, &what, REPAIR_HINT);
+        }
+    }
+
+    /// Rebuilds derived data. Returns a description of the repair, if there was one.
+    fn repair_derived(
+        &self,
+        state: &DatabaseCondition,
+    ) -> Result<Option<&'static str>, RepairError> {
+        let has = |part: &DamagedPart| state.problems.iter().any(|problem| problem.part == *part);
+        let is_whole = state.closed.is_none() && !has(&DamagedPart::Rows);
+        if self.is_rebuildable() && !is_whole {
+            self.delete_files()?;
+            return Ok(Some("it was removed; it will be rebuilt on next use"));
+        }
+        if state.closed.is_some() {
+            return Ok(None);
+        }
+        let drifted = |table| state.drifts.iter().any(|(derived, _)| derived.table == table);
+        let mut rebuilt = false;
+        for derived in &self.derived {
+            let is_outdated = state.outdated.iter().any(|other| other.table == derived.table);
+            if is_outdated
+                || drifted(derived.table)
+                || has(&DamagedPart::FullText(derived.table.to_owned()))
+            {
+                self.store.rebuild_fts_table(derived)?;
+                rebuilt = true;
+            }
+        }
+        let has_unread_links = !state.unread_links.is_empty();
+        for source in self.sources.iter().filter(|it| state.unread_links.contains(&it.name())) {
+            rebuild_links(&**source, &self.store)?;
+        }
+        // Compacting frees the pages of the previous tables.
+        let compact = is_whole && (rebuilt || has(&DamagedPart::FreePages));
+        if compact {
+            self.store.compact()?;
+        }
+        Ok(match (rebuilt, compact) {
+            (true, _) => Some("its full-text tables were rebuilt"),
+            (false, _) if has_unread_links => Some("the links of its items were read"),
+            (false, true) => Some("unused pages were freed"),
+            (false, false) => None,
+        })
+    }
+
+    /// Returns `true` if the whole file is derived data.
+    fn is_rebuildable(&self) -> bool {
+        match self.role {
+            DatabaseRole::Replica | DatabaseRole::Vectors | DatabaseRole::Embeddings => true,
+            DatabaseRole::Library
+            | DatabaseRole::Ledger
+            | DatabaseRole::Server
+            | DatabaseRole::Audit
+            | DatabaseRole::Collection(_) => false,
+        }
+    }
+
+    /// Deletes the file. Fails if another program has it open.
+    fn delete_files(&self) -> Result<(), RepairError> {
+        self.store.close();
+        // A file that cannot be checked is damaged, and of no use to another program.
+        if self.store.is_in_use().unwrap_or(false) {
+            return Err(RepairError::InUse);
+        }
+        for path in database_files(self.store.path()) {
+            if path.exists() {
+                let message = || format!("cannot remove {}", path.display());
+                fs::remove_file(&path).map_err(FileError::with_message(message))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the remedy for damage that cannot be repaired here.
+    fn remedy(&self) -> String {
+        match &self.role {
+            DatabaseRole::Library => "restore a backup with `vademecum restore`; `vademecum \
+                              export` writes the items that are still readable"
+                .to_owned(),
+            DatabaseRole::Replica | DatabaseRole::Vectors | DatabaseRole::Embeddings => {
+                REPAIR_HINT.to_owned()
+            }
+            DatabaseRole::Ledger => {
+                "remove it: importing the same files again rebuilds it and creates \
+                             no duplicates"
+                    .to_owned()
+            }
+            DatabaseRole::Server => "restore a backup of all users with `vademecum restore`, or \
+                             remove it and create users, keys and collections again"
+                .to_owned(),
+            DatabaseRole::Audit => "move it to another folder while no server runs: a new log is \
+                            begun, and the entries in this one may still be readable"
+                .to_owned(),
+            DatabaseRole::Collection(name) => {
+                format!("rebuild it from its sources: `vademecum collection sync {name} --rebuild`")
+            }
+        }
+    }
+}
+
+/// Error of a repair.
+#[derive(Debug, thiserror::Error)]
+enum RepairError {
+    /// Another program has the file open.
+    #[error("another program has it open; stop the server first")]
+    InUse,
+    /// A file could not be removed.
+    #[error(transparent)]
+    Remove(#[from] FileError),
+    /// A table could not be rebuilt.
+    #[error(transparent)]
+    Rebuild(#[from] StoreError),
+    /// The links of items could not be read.
+    #[error(transparent)]
+    ReadLinks(#[from] SourceError),
+}
+
+/// Condition of a database.
+#[derive(Debug)]
+struct DatabaseCondition {
+    schema: usize,
+    problems: Vec<StoreProblem>,
+    drifts: Vec<(DerivedFtsTable, FtsDifferences)>,
+    /// Full-text tables of an earlier version.
+    outdated: Vec<DerivedFtsTable>,
+    /// Sources with items whose links have not been read.
+    unread_links: Vec<SourceName>,
+    /// The reason why it cannot be opened, if so.
+    closed: Option<String>,
+}
+
+impl DatabaseCondition {
+    fn closed(error: &StoreError) -> Self {
+        let closed = Some(error_chain(error));
+        let (problems, drifts, outdated) = (Vec::new(), Vec::new(), Vec::new());
+        Self { schema: 0, problems, drifts, outdated, unread_links: Vec::new(), closed }
+    }
+
+    fn is_healthy(&self) -> bool {
+        let is_current =
+            self.drifts.is_empty() && self.outdated.is_empty() && self.unread_links.is_empty();
+        self.problems.is_empty() && is_current && self.closed.is_none()
+    }
+}

@@ -1,0 +1,39 @@
+//! Errors of an import as a whole. A file that cannot be read is no error: the summary lists it.
+
+use std::path::PathBuf;
+
+use vademecum_model::SourceName;
+use vademecum_source::SourceError;
+use vademecum_store::StoreError;
+use vademecum_tldw::TldwError;
+
+/// Error of an import.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// A database could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A source refused a request, such as a write to the replica of a tldw database.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// A source failed as a whole.
+    #[error("nothing can be saved")]
+    Save(#[source] SourceError),
+    /// The library does not have this source.
+    #[error("source `{0}` is not available")]
+    MissingSource(SourceName),
+    /// The directory of a tldw server cannot be used.
+    #[error(transparent)]
+    Tldw(#[from] TldwError),
+    /// The system does not report changes of files.
+    #[error("cannot watch files")]
+    Watch(#[from] notify::Error),
+    /// A file or folder cannot be watched.
+    #[error("cannot watch {}", path.display())]
+    WatchPath {
+        /// The file or folder.
+        path: PathBuf,
+        /// The cause.
+        source: notify::Error,
+    },
+}

@@ -1,0 +1,17 @@
+//! Imports files, and copies the databases of tldw users, into a library.
+//!
+//! Start with `pipeline`.
+
+mod error;
+mod named_path;
+mod pipeline;
+mod selection;
+mod summary;
+mod tldw;
+mod watch;
+
+pub use error::ImportError;
+pub use pipeline::{ImportOptions, import_entries, import_files};
+pub use summary::ImportSummary;
+pub use tldw::{TargetUser, copy_folders};
+pub use watch::{WatchEvent, watch_files};

@@ -1,0 +1,119 @@
+//! A file or folder that the user named, and what an import found in it.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use vademecum_import::{ImportOutcome, LedgerEntry, UnsupportedFiles, describe_unsupported};
+
+use crate::text::format_count;
+
+/// The files and items of a named path.
+#[derive(Debug, Default)]
+pub(super) struct NamedPath {
+    pub(super) path: PathBuf,
+    /// Number of files of each format that is not supported.
+    pub(super) unsupported: BTreeMap<String, usize>,
+    /// Number of files that could not be read.
+    skipped: usize,
+    /// Number of files that were read and have no items.
+    empty: usize,
+    items: usize,
+}
+
+impl NamedPath {
+    pub(super) fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), ..Self::default() }
+    }
+
+    /// Counts a file below the path.
+    pub(super) fn count_file(&mut self, entry: &LedgerEntry) {
+        self.items += entry.items.len();
+        match entry.outcome {
+            ImportOutcome::Missing => {}
+            ImportOutcome::Skipped => self.skipped += 1,
+            ImportOutcome::Imported => self.empty += usize::from(entry.items.is_empty()),
+            ImportOutcome::Passed => {
+                let format = entry.format.clone().unwrap_or_default();
+                *self.unsupported.entry(format).or_default() += 1;
+            }
+        }
+    }
+
+    /// Returns the reason why nothing was imported from the path; `None` if something was, or if its
+    /// only file is listed with its reason.
+    pub(super) fn explain_nothing(&self) -> Option<String> {
+        if self.items > 0 || self.path.is_file() && self.skipped > 0 {
+            return None;
+        }
+        let path = self.path.display();
+        let groups = describe_files([&self.unsupported]);
+        let mut found: Vec<String> = groups.into_iter().map(|group| group.label).collect();
+        if self.skipped > 0 {
+            found.push(format!("{} that could not be read", format_count(self.skipped, "file")));
+        }
+        if self.empty > 0 {
+            found.push(format!("{} without items", format_count(self.empty, "file")));
+        }
+        let reason = match (found.as_slice(), fs::read_dir(&self.path).map(Iterator::count)) {
+            ([], Ok(0)) => "the folder is empty".to_owned(),
+            ([], Ok(_)) => {
+                "it has no files but hidden ones and links, which are not followed".to_owned()
+            }
+            ([], Err(_)) => "it cannot be read".to_owned(),
+            (found, _) => format!(
+                "found {}; `vademecum import --help` lists the formats that are read",
+                found.join(", ")
+            ),
+        };
+        Some(format!("nothing was imported from {path}: {reason}"))
+    }
+}
+
+/// Returns the files of several paths that are not supported, by format, the most frequent first.
+pub(super) fn describe_files<'p>(
+    paths: impl IntoIterator<Item = &'p BTreeMap<String, usize>>,
+) -> Vec<UnsupportedFiles> {
+    let mut counts = BTreeMap::<&str, usize>::new();
+    for (format, files) in paths.into_iter().flatten() {
+        *counts.entry(format).or_default() += files;
+    }
+    let mut groups: Vec<UnsupportedFiles> =
+        counts.into_iter().map(|(format, files)| describe_unsupported(format, files)).collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.files));
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passed_file(format: &str) -> LedgerEntry {
+        let mut entry = LedgerEntry::new("/in/a".into(), None, None);
+        entry.format = Some(format.to_owned());
+        entry
+    }
+
+    #[test]
+    fn path_without_items_is_explained() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut named = NamedPath::new(folder.path());
+        assert!(named.explain_nothing().unwrap().ends_with("the folder is empty"));
+        fs::create_dir(folder.path().join(".git")).unwrap();
+        assert!(named.explain_nothing().unwrap().contains("hidden"));
+        for format in ["pictures", "Evernote", "pictures"] {
+            named.count_file(&passed_file(format));
+        }
+        let mut entry = passed_file("x");
+        entry.outcome = ImportOutcome::Skipped;
+        named.count_file(&entry);
+        let said = named.explain_nothing().unwrap();
+        let found = "found 2 pictures, 1 Evernote, 1 file that could not be read; ";
+        assert!(said.contains(found), "{said}");
+        entry.items = vec!["media://1".to_owned()];
+        named.count_file(&entry);
+        assert_eq!(named.explain_nothing(), None);
+    }
+}

@@ -1,0 +1,492 @@
+//! Imports files: reads ahead in parallel, saves in order, and records each file in the ledger.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    io::ErrorKind,
+    num::NonZero,
+    path::{Path, PathBuf},
+    pin::pin,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use futures_util::{StreamExt, stream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use vademecum_actors::{Library, OriginParts, SourceHandle, error_chain};
+use vademecum_import as import;
+use vademecum_import::{
+    FileEntry, ImportAttempt, ImportOutcome, Importer, Ledger, LedgerEntry, Problem, ReaderLimits,
+    ReaderPool,
+};
+use vademecum_model::{Draft, SaveOutcome, SourceName, Uri};
+use vademecum_source::SourceError;
+use vademecum_vault::journal::{ConflictCopies, ExportedVersions};
+
+use super::{error::ImportError, selection::select_changed, summary::ImportSummary};
+use crate::progress::{ProgressCallback, ProgressCounter};
+
+/// Maximum number of drafts that are saved in one transaction.
+const MAX_BATCH_DRAFTS: usize = 500;
+/// Maximum size of the files whose drafts are saved in one transaction, in bytes.
+const MAX_BATCH_BYTES: u64 = 8 * 1_024 * 1_024;
+/// Maximum time for which a file that is read waits for others to be saved with it. A file that is
+/// slow to parse does not keep those before it from being saved.
+const MAX_BATCH_TIME: Duration = Duration::from_secs(1);
+/// Maximum size of the files that are read ahead, in bytes. It equals the size of a batch, so that
+/// the next batch is ready when the previous one is saved.
+const MAX_READ_AHEAD_BYTES: u32 = 8 * 1_024 * 1_024;
+/// Minimum cost of a file against the read-ahead limit, in bytes. It limits the number of files
+/// that are read ahead to 512.
+const MIN_FILE_COST_BYTES: u32 = MAX_READ_AHEAD_BYTES / 512;
+
+/// Options of an import.
+#[derive(Debug)]
+pub struct ImportOptions {
+    /// Type of the items, if the user chose one.
+    pub kind: Option<SourceName>,
+    /// Files and folders to import.
+    pub paths: Vec<PathBuf>,
+    /// If set, nothing is saved.
+    pub dry_run: bool,
+    /// If set, the items of deleted files are removed.
+    pub follow_deletions: bool,
+    /// Limits of parsing a file.
+    pub limits: ReaderLimits,
+    /// Where the library's version of an item goes if it contradicts the file.
+    pub conflict_copies: ConflictCopies,
+}
+
+/// Imports files and returns a summary. Files that have not changed since the last import are not
+/// read.
+pub async fn import_files(
+    library: &Library,
+    options: &ImportOptions,
+    progress: &ProgressCallback,
+) -> Result<ImportSummary, ImportError> {
+    let listing = import::walk_files(&options.paths);
+    let ledger = library.ledger();
+    let mut summary = ImportSummary::new(options.dry_run);
+    summary.add_named_paths(&listing.named_paths);
+    for problem in listing.skipped {
+        summary.add_skipped(&problem.place, String::new(), problem.reason);
+    }
+    let mut known = known_entries(&ledger, &listing.named_paths, options.kind)?;
+    // An empty folder is most likely a file system that is not mounted, so nothing is removed.
+    let follows = options.follow_deletions && !listing.files.is_empty();
+    let selected = select_changed(listing.files, &mut known, options, &mut summary);
+    if !options.dry_run {
+        ledger.record_entries(&selected.confirmed, &[])?;
+    }
+    let job = ImportJob {
+        library,
+        ledger,
+        options,
+        follows_deletions: follows,
+        deleted: known,
+        previous: selected.previous,
+        summary,
+    };
+    let summary = job.run(selected.changed, progress).await?;
+    for store in library.stores().iter().filter(|store| store.may_have_rows()) {
+        store.checkpoint()?;
+    }
+    Ok(summary)
+}
+
+/// Imports single files of a folder that was imported before. Deleted files are not looked for.
+pub async fn import_entries(
+    library: &Library,
+    files: Vec<FileEntry>,
+    options: &ImportOptions,
+) -> Result<ImportSummary, ImportError> {
+    let ledger = library.ledger();
+    let mut summary = ImportSummary::new(false);
+    let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
+    let mut known = known_entries(&ledger, &paths, options.kind)?;
+    let selected = select_changed(files, &mut known, options, &mut summary);
+    ledger.record_entries(&selected.confirmed, &[])?;
+    let job = ImportJob {
+        library,
+        ledger,
+        options,
+        follows_deletions: false,
+        deleted: HashMap::new(),
+        previous: selected.previous,
+        summary,
+    };
+    let progress: ProgressCallback = Arc::new(|_| {});
+    job.run(selected.changed, &progress).await
+}
+
+/// Returns the ledger entries of the named files and folders, by path.
+fn known_entries(
+    ledger: &Ledger,
+    named: &[PathBuf],
+    kind: Option<SourceName>,
+) -> Result<HashMap<PathBuf, LedgerEntry>, ImportError> {
+    let mut known = HashMap::new();
+    for path in named {
+        let below = ledger.entries_below(path)?.into_iter().filter(|entry| entry.asked == kind);
+        known.extend(below.map(|entry| (entry.path.clone(), entry)));
+    }
+    Ok(known)
+}
+
+/// An import in progress.
+struct ImportJob<'l> {
+    library: &'l Library,
+    ledger: Ledger,
+    options: &'l ImportOptions,
+    /// If set, the items of deleted files are removed.
+    follows_deletions: bool,
+    /// Ledger entries whose files do not exist any more.
+    deleted: HashMap<PathBuf, LedgerEntry>,
+    /// Ledger entries of the files that are read again.
+    previous: HashMap<PathBuf, LedgerEntry>,
+    summary: ImportSummary,
+}
+
+/// Files that have been read and are saved together.
+struct ImportBatch {
+    begun: Instant,
+    files: Vec<(LedgerEntry, Vec<Draft>)>,
+    /// Earlier versions of the items of files, by index in `files`.
+    versions: Vec<(usize, ExportedVersions)>,
+    /// Ledger entries under the old names of renamed files.
+    renamed: Vec<LedgerEntry>,
+    drafts: usize,
+    bytes: u64,
+}
+
+impl Default for ImportBatch {
+    fn default() -> Self {
+        Self {
+            begun: Instant::now(),
+            files: Vec::new(),
+            versions: Vec::new(),
+            renamed: Vec::new(),
+            drafts: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl ImportJob<'_> {
+    async fn run(
+        mut self,
+        files: Vec<(FileEntry, u64)>,
+        progress: &ProgressCallback,
+    ) -> Result<ImportSummary, ImportError> {
+        let mut counter = ProgressCounter::start(progress, "files", files.len());
+        let pool = ReaderPool::new(self.options.limits, files.iter().map(|(file, _)| file));
+        let mut readings = read_ahead(pool, self.options.kind, files);
+        let mut batch = ImportBatch::default();
+        while let Some((read, room)) = readings.recv().await {
+            // Releases the read-ahead budget of this file.
+            drop(room);
+            counter.advance();
+            self.add_to_batch(read, &mut batch).await?;
+            let is_full = batch.drafts >= MAX_BATCH_DRAFTS || batch.bytes >= MAX_BATCH_BYTES;
+            if is_full || batch.begun.elapsed() >= MAX_BATCH_TIME {
+                self.save_batch(std::mem::take(&mut batch)).await?;
+            }
+        }
+        self.save_batch(batch).await?;
+        drop(counter);
+        self.handle_deleted().await?;
+        Ok(self.summary.finish())
+    }
+
+    /// Adds a file that has been read to the batch.
+    async fn add_to_batch(
+        &mut self,
+        read: ImportAttempt,
+        batch: &mut ImportBatch,
+    ) -> Result<(), ImportError> {
+        if read.result.is_err() && is_gone(&read.file.path) {
+            // It was renamed or deleted after it was listed; the next import finds out which.
+            return Ok(());
+        }
+        self.summary.add_read_bytes(read.stamp.size);
+        let source = read.importer.map(Importer::source);
+        let mut entry = LedgerEntry::new(read.file.path, self.options.kind, read.file.root);
+        entry.source = source;
+        let format = read.importer.map(|importer| importer.format_name().to_owned());
+        entry.format = format.or(read.unsupported);
+        (entry.state, entry.digest) = (read.stamp, read.digest);
+        let mut drafts = match read.result {
+            Ok(reading) => {
+                entry.problems = reading.problems;
+                if let Some(versions) = reading.versions {
+                    batch.versions.push((batch.files.len(), versions));
+                }
+                reading.drafts
+            }
+            Err(error) => {
+                entry.outcome = ImportOutcome::Skipped;
+                entry.problems = vec![file_problem(&entry.path, &error)];
+                Vec::new()
+            }
+        };
+        if source.is_some()
+            && let Some(before) = self.find_renamed(&entry)
+        {
+            let (from, to) = (file_origin(&before.path), file_origin(&entry.path));
+            if self.options.dry_run {
+                for draft in &mut drafts {
+                    draft.origin = draft.origin.replace(&to, &from);
+                    draft.digest.clear();
+                }
+            } else {
+                for source in sources_of(&before) {
+                    self.source_handle(source)?.rename_origin(from.clone(), to.clone()).await?;
+                }
+                batch.renamed.push(before);
+            }
+        }
+        batch.drafts += drafts.len();
+        batch.bytes += entry.state.size;
+        batch.files.push((entry, drafts));
+        Ok(())
+    }
+
+    /// Returns the ledger entry of a deleted file with the same content and source: this file was
+    /// renamed from it.
+    fn find_renamed(&mut self, entry: &LedgerEntry) -> Option<LedgerEntry> {
+        let same = |gone: &LedgerEntry| {
+            gone.digest.is_some() && gone.digest == entry.digest && gone.source == entry.source
+        };
+        let path = self.deleted.values().find(|gone| same(gone))?.path.clone();
+        self.deleted.remove(&path)
+    }
+
+    /// Saves a batch and records the outcome of its files in the ledger.
+    async fn save_batch(&mut self, mut batch: ImportBatch) -> Result<(), ImportError> {
+        let origins = |drafts: &Vec<Draft>| drafts.iter().map(|it| it.origin.clone()).collect();
+        let origins: Vec<Vec<String>> =
+            batch.files.iter().map(|(_, drafts)| origins(drafts)).collect();
+        for source in SourceName::ALL {
+            let (mut owners, mut drafts) = (Vec::new(), Vec::new());
+            for (file, (_, read)) in batch.files.iter_mut().enumerate() {
+                let of_source = read.extract_if(.., |draft| draft.body.source() == source);
+                drafts.extend(of_source);
+                owners.resize(drafts.len(), file);
+            }
+            for (file, answer) in owners.into_iter().zip(self.save_drafts(source, drafts).await?) {
+                let Some((entry, _)) = batch.files.get_mut(file) else { continue };
+                match answer {
+                    Ok(saved) => {
+                        self.summary.count_item(source, &saved);
+                        if self.options.follow_deletions {
+                            self.summary.list_changed_file(&entry.path, &saved);
+                        }
+                        entry.items.push(saved.uri().to_string());
+                    }
+                    Err(error) => {
+                        let problem = file_problem(&entry.path, &error);
+                        entry.problems.push(problem);
+                    }
+                }
+            }
+        }
+        self.add_versions(&mut batch).await?;
+        let mut entries: Vec<LedgerEntry> =
+            batch.files.into_iter().map(|(entry, _)| entry).collect();
+        for (entry, origins) in entries.iter_mut().zip(origins) {
+            entry.outcome = match (entry.source, entry.items.as_slice(), entry.problems.as_slice())
+            {
+                // No importer: the file could not be read, or its format is not supported.
+                (None, ..) => entry.outcome,
+                (Some(_), [], [_, ..]) => ImportOutcome::Skipped,
+                (Some(_), ..) => ImportOutcome::Imported,
+            };
+            if !entry.problems.is_empty() {
+                entry.depend_on_limits(self.options.limits);
+            }
+            self.summary.count_file(entry);
+            self.handle_dropped_items(entry, origins).await?;
+        }
+        if !self.options.dry_run {
+            self.ledger.record_entries(&entries, &batch.renamed)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the earlier versions of exported items. An interrupted import reads their files again.
+    async fn add_versions(&self, batch: &mut ImportBatch) -> Result<(), ImportError> {
+        for (file, versions) in std::mem::take(&mut batch.versions) {
+            let Some((entry, _)) = batch.files.get_mut(file) else { continue };
+            let item = entry.items.first().and_then(|item| item.parse::<Uri>().ok());
+            let Some(item) = item.filter(|_| !self.options.dry_run) else { continue };
+            let added = self.source_handle(item.source)?.add_versions(item.id, versions).await;
+            match added {
+                Err(SourceError::Refused(reason)) => {
+                    entry.problems.push(Problem { place: "versions".to_owned(), reason });
+                }
+                other => other.map_err(ImportError::Save)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Handles the items that a file had before and has no longer. A document that was the whole file
+    /// is removed if the file is now read as something else. Items of parts are kept, unless
+    /// deletions are followed and the whole file could be read.
+    async fn handle_dropped_items(
+        &mut self,
+        entry: &LedgerEntry,
+        origins: Vec<String>,
+    ) -> Result<(), ImportError> {
+        let Some(before) = self.previous.remove(&entry.path) else { return Ok(()) };
+        let mut dropped = before.items.iter().filter(|item| !entry.items.contains(item)).count();
+        if dropped == 0 || entry.items.is_empty() || self.options.dry_run {
+            return Ok(());
+        }
+        let whole = file_origin(&entry.path);
+        let mut removed = 0;
+        if !origins.contains(&whole) {
+            removed = self.remove_origins(&before, &OriginParts::Whole).await?;
+            self.summary.count_replaced(&entry.path, removed);
+        }
+        dropped = dropped.saturating_sub(removed);
+        if self.follows_deletions && entry.problems.is_empty() {
+            removed = self.remove_origins(&before, &OriginParts::Except(origins)).await?;
+            self.summary.add_dropped(&entry.path, removed, true);
+            dropped = dropped.saturating_sub(removed);
+        }
+        self.summary.add_dropped(&entry.path, dropped, false);
+        Ok(())
+    }
+
+    /// Saves drafts and returns a result for each. A dry run only computes the results.
+    async fn save_drafts(
+        &self,
+        source: SourceName,
+        drafts: Vec<Draft>,
+    ) -> Result<Vec<Result<SaveOutcome, SourceError>>, ImportError> {
+        let count = drafts.len();
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let handle = self.source_handle(source)?;
+        let answers = if self.options.dry_run {
+            handle.dry_run(drafts).await?
+        } else {
+            handle.save_drafts(drafts, self.options.conflict_copies).await?
+        };
+        if answers.len() < count {
+            // The source failed as a whole, so its error is reported once.
+            answers.into_iter().collect::<Result<Vec<_>, _>>().map_err(ImportError::Save)?;
+            return Ok(Vec::new());
+        }
+        Ok(answers)
+    }
+
+    /// Reports deleted files. Their items are kept, unless deletions are followed.
+    async fn handle_deleted(&mut self) -> Result<(), ImportError> {
+        let mut gone: Vec<LedgerEntry> = std::mem::take(&mut self.deleted).into_values().collect();
+        gone.sort_by(|one, other| one.path.cmp(&other.path));
+        let (mut missing, mut forgotten) = (Vec::new(), Vec::new());
+        for mut entry in gone {
+            let held = matches!(entry.outcome, ImportOutcome::Imported | ImportOutcome::Missing);
+            let removes = held && self.follows_deletions;
+            if removes && self.remove_origins(&entry, &OriginParts::All).await? > 0 {
+                self.summary.removed(&entry);
+                forgotten.push(entry);
+            } else if held {
+                entry.outcome = ImportOutcome::Missing;
+                self.summary.count_file(&entry);
+                missing.push(entry);
+            } else {
+                forgotten.push(entry);
+            }
+        }
+        if !self.options.dry_run {
+            self.ledger.record_entries(&missing, &forgotten)?;
+        }
+        Ok(())
+    }
+
+    /// Removes items of a file and returns their number. Items of an export file are kept: they
+    /// belong to the exporting service and not to the file.
+    async fn remove_origins(
+        &self,
+        entry: &LedgerEntry,
+        parts: &OriginParts,
+    ) -> Result<usize, ImportError> {
+        let mut removed = 0;
+        for source in sources_of(entry) {
+            let origin = file_origin(&entry.path);
+            removed += self.source_handle(source)?.remove_origin(origin, parts.clone()).await?;
+        }
+        Ok(removed)
+    }
+
+    fn source_handle(&self, source: SourceName) -> Result<&SourceHandle, ImportError> {
+        self.library.source(source).ok_or(ImportError::MissingSource(source))
+    }
+}
+
+/// Returns `true` if there is no file with this path.
+fn is_gone(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
+/// Returns the sources of the items of a file.
+fn sources_of(entry: &LedgerEntry) -> BTreeSet<SourceName> {
+    let of_items = entry.items.iter().filter_map(|item| item.parse::<Uri>().ok());
+    of_items.map(|uri| uri.source).chain(entry.source).collect()
+}
+
+/// Returns the origin of an item that is a whole file.
+fn file_origin(path: &Path) -> String {
+    format!("file:{}", path.display())
+}
+
+/// Returns a problem that concerns a whole file or item. The path is removed from the start of the
+/// reason, because callers print it as well.
+fn file_problem(path: &Path, error: &dyn std::error::Error) -> Problem {
+    let reason = error_chain(error);
+    let path = path.display();
+    let bare = [format!("{path} "), format!("cannot read {path}: ")]
+        .into_iter()
+        .find_map(|path| reason.strip_prefix(&path).map(str::to_owned));
+    Problem { place: String::new(), reason: bare.unwrap_or(reason) }
+}
+
+/// A file that was read ahead, and its share of the read-ahead budget.
+type ReadAheadFile = (ImportAttempt, OwnedSemaphorePermit);
+
+/// Reads files on all cores while others are saved, and sends them in order. Sizes are in bytes.
+fn read_ahead(
+    pool: ReaderPool,
+    kind: Option<SourceName>,
+    files: Vec<(FileEntry, u64)>,
+) -> mpsc::UnboundedReceiver<ReadAheadFile> {
+    // The semaphore bounds the queue, so that an unbounded channel suffices.
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let room = Arc::new(Semaphore::new(MAX_READ_AHEAD_BYTES as usize));
+    let pool = Arc::new(pool);
+    let hands = thread::available_parallelism().map_or(1, NonZero::get);
+    actix::spawn(async move {
+        let find_room = |(found, size): (FileEntry, u64)| {
+            let bytes = u32::try_from(size)
+                .unwrap_or(u32::MAX)
+                .clamp(MIN_FILE_COST_BYTES, MAX_READ_AHEAD_BYTES);
+            let room = Arc::clone(&room).acquire_many_owned(bytes);
+            async move { (found, room.await) }
+        };
+        let read = |(found, room)| {
+            let pool = Arc::clone(&pool);
+            async move { (tokio::task::spawn_blocking(move || pool.read(kind, found)).await, room) }
+        };
+        let mut readings = pin!(stream::iter(files).then(find_room).map(read).buffered(hands));
+        while let Some((Ok(read), Ok(room))) = readings.next().await {
+            if sender.send((read, room)).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}

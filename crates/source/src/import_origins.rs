@@ -1,0 +1,289 @@
+//! Origins of items, so that a repeated import updates items instead of duplicating them.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+use rusqlite::named_params;
+use serde_json::json;
+use vademecum_model::{
+    ContentOrigin, Deadline, Draft, Hit, SaveOutcome, SourceName, Timestamp, Uri,
+};
+use vademecum_store::{Reader, Store, StoreError, Writer};
+
+use crate::SourceError;
+
+/// Maximum time to read the list of all origins.
+const LIST_TIMEOUT: Duration = Duration::from_mins(10);
+/// Fingerprint of items that were written in the library.
+pub const OWN_DIGEST: &str = "written here";
+
+/// Saves a draft idempotently: the same origin updates its item, the same fingerprint changes
+/// nothing.
+///
+/// Returns an error if the item was changed in the library since its import.
+///
+/// `put` receives the identifier of the origin's existing item, if any, and returns the identifier
+/// of the item it has written.
+pub fn save_imported(
+    writer: &Writer<'_>,
+    source: SourceName,
+    draft: &Draft,
+    put: impl FnOnce(Option<&str>, Timestamp) -> Result<String, SourceError>,
+) -> Result<SaveOutcome, SourceError> {
+    let before = find_origin(writer, source, &draft.origin)?;
+    if let Some(known) = &before {
+        let uri = Uri::item(source, &known.item);
+        if known.digest == draft.digest {
+            return Ok(SaveOutcome::Unchanged(uri));
+        }
+        if known.is_changed {
+            return Err(SourceError::Refused(format!(
+                "`{uri}` was changed in the library since it was imported; it was not overwritten"
+            )));
+        }
+    }
+    let now = Timestamp::now();
+    let item = put(before.as_ref().map(|known| known.item.as_str()), now)?;
+    record_origin(writer, source, &draft.origin, &draft.digest, &item, now)?;
+    let uri = Uri::item(source, item);
+    Ok(if before.is_some() { SaveOutcome::Updated(uri) } else { SaveOutcome::New(uri) })
+}
+
+/// Returns the identifier of the item that was imported from an origin.
+pub fn imported_item(
+    writer: &Writer<'_>,
+    source: SourceName,
+    origin: &str,
+) -> Result<Option<String>, StoreError> {
+    Ok(find_origin(writer, source, origin)?.map(|known| known.item))
+}
+
+/// Changes the origin of items after a file was renamed.
+pub fn rename_origin(
+    writer: &Writer<'_>,
+    source: SourceName,
+    from: &str,
+    to: &str,
+) -> Result<(), StoreError> {
+    writer.execute(
+        include_str!("sql/rename.sql"),
+        named_params! { ":source": source.as_str(), ":from": from, ":to": to },
+    )?;
+    Ok(())
+}
+
+/// Clears the fingerprint of an origin and deletes its item with `take`. The origin stays linked to
+/// the item, so a later import restores it. Returns whether there was an item.
+pub fn remove_imported(
+    writer: &Writer<'_>,
+    source: SourceName,
+    origin: &str,
+    take: impl FnOnce(&str) -> Result<(), StoreError>,
+) -> Result<bool, SourceError> {
+    let item = writer.query_first(
+        include_str!("sql/forget.sql"),
+        named_params! { ":source": source.as_str(), ":origin": origin },
+        |row| row.get::<_, String>("item"),
+    )?;
+    let was_there = item.is_some();
+    item.as_deref().map(take).transpose()?;
+    Ok(was_there)
+}
+
+/// Sets where the contents of hits of a source come from.
+pub fn set_content_origins<'h>(
+    reader: &Reader<'_>,
+    source: SourceName,
+    hits: impl IntoIterator<Item = &'h mut Hit>,
+) -> Result<(), StoreError> {
+    let hits: Vec<&mut Hit> = hits.into_iter().collect();
+    let unknown = hits.iter().filter(|hit| hit.known_origin().is_none());
+    let unknown: Vec<&str> = unknown.map(|hit| hit.uri.id.as_str()).collect();
+    let imported = imported_items(reader, source, &unknown)?;
+    for hit in hits {
+        hit.origin = match hit.known_origin() {
+            Some(origin) => origin,
+            None if imported.contains(&hit.uri.id) => ContentOrigin::ImportedFile,
+            None => ContentOrigin::Own,
+        };
+    }
+    Ok(())
+}
+
+/// Returns those of the items that were imported.
+fn imported_items(
+    reader: &Reader<'_>,
+    source: SourceName,
+    items: &[&str],
+) -> Result<HashSet<String>, StoreError> {
+    if items.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let found = reader.query_all(
+        include_str!("sql/imported_items.sql"),
+        named_params! {
+            ":items": json!(items).to_string(),
+            ":source": source.as_str(),
+            ":own_digest": OWN_DIGEST,
+        },
+        |row| row.get("item"),
+    )?;
+    Ok(found.into_iter().collect())
+}
+
+/// Records that an item was written in the library. Importing an export of it updates the same
+/// item.
+pub fn record_local_item(
+    writer: &Writer<'_>,
+    source: SourceName,
+    item: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    record_origin(writer, source, &Uri::item(source, item).to_string(), OWN_DIGEST, item, now)
+}
+
+/// Records that an item was changed in the library and has yet to be written to the file of this
+/// origin.
+pub fn record_planned_file(
+    writer: &Writer<'_>,
+    source: SourceName,
+    origin: &str,
+    item: &str,
+) -> Result<(), StoreError> {
+    let now = Timestamp::now();
+    record_origin(writer, source, origin, "", item, now)?;
+    record_local_change(writer, source, item, now)
+}
+
+/// Returns the items that were changed in the library since their import, for the origins that start
+/// with `prefix`: origin, item, and fingerprint of the last import.
+pub fn list_changed_items(
+    reader: &Reader<'_>,
+    source: SourceName,
+    prefix: &str,
+) -> Result<Vec<(String, String, String)>, StoreError> {
+    reader.query_all(
+        include_str!("sql/changed_items.sql"),
+        named_params! {
+            ":source": source.as_str(),
+            ":first": prefix,
+            ":last": format!("{prefix}\u{10ffff}"),
+        },
+        |row| Ok((row.get("origin")?, row.get("item")?, row.get("digest")?)),
+    )
+}
+
+/// The item of an origin.
+#[derive(Clone, Debug)]
+pub struct KnownOrigin {
+    /// Identifier of the item.
+    pub item: String,
+    /// Fingerprint of the input of the last import.
+    pub digest: String,
+    /// The item was changed in the library since.
+    pub is_changed: bool,
+}
+
+/// Returns the item of an origin, if there is one.
+pub fn find_origin(
+    writer: &Writer<'_>,
+    source: SourceName,
+    origin: &str,
+) -> Result<Option<KnownOrigin>, StoreError> {
+    writer.query_first(
+        include_str!("sql/known.sql"),
+        named_params! { ":source": source.as_str(), ":origin": origin },
+        |row| {
+            Ok(KnownOrigin {
+                item: row.get("item")?,
+                digest: row.get("digest")?,
+                is_changed: row.get::<_, Option<String>>("changed_at")?.is_some(),
+            })
+        },
+    )
+}
+
+/// Records that an origin was imported as this item.
+pub fn record_origin(
+    writer: &Writer<'_>,
+    source: SourceName,
+    origin: &str,
+    digest: &str,
+    item: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writer.execute(
+        include_str!("sql/remember.sql"),
+        named_params! {
+            ":source": source.as_str(),
+            ":origin": origin,
+            ":digest": digest,
+            ":item": item,
+            ":now": now,
+        },
+    )?;
+    Ok(())
+}
+
+/// Records that an imported item was changed in the library, so that a later import does not
+/// overwrite it.
+pub fn record_local_change(
+    writer: &Writer<'_>,
+    source: SourceName,
+    item: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writer.execute(
+        include_str!("sql/changed_here.sql"),
+        named_params! { ":source": source.as_str(), ":item": item, ":now": now },
+    )?;
+    Ok(())
+}
+
+/// Records that an item is again as it was imported.
+pub fn forget_local_changes(
+    writer: &Writer<'_>,
+    source: SourceName,
+    item: &str,
+) -> Result<(), StoreError> {
+    for sql in [include_str!("sql/unchanged.sql"), include_str!("sql/delete_base.sql")] {
+        writer.execute(sql, named_params! { ":source": source.as_str(), ":item": item })?;
+    }
+    Ok(())
+}
+
+/// Returns the origin of each item of a source, by item identifier. Of several origins, the first
+/// in text order is returned.
+pub fn first_origins(
+    reader: &Reader<'_>,
+    source: SourceName,
+) -> Result<HashMap<String, String>, StoreError> {
+    let rows = reader.query_all(
+        include_str!("sql/first_origins.sql"),
+        named_params! { ":source": source.as_str() },
+        |row| Ok((row.get("item")?, row.get("origin")?)),
+    )?;
+    Ok(rows.into_iter().collect())
+}
+
+/// Returns the origins of a source that start with `prefix`, with their fingerprints.
+pub fn list_origins(
+    store: &Store,
+    source: SourceName,
+    prefix: &str,
+) -> Result<HashMap<String, String>, StoreError> {
+    let mut origins = HashMap::new();
+    store.read(Deadline::after(LIST_TIMEOUT), |reader| {
+        reader.for_each_row(
+            include_str!("sql/origins.sql"),
+            named_params! { ":source": source.as_str(), ":prefix": prefix },
+            |row| {
+                origins.insert(row.get("origin")?, row.get("digest")?);
+                Ok(())
+            },
+        )
+    })?;
+    Ok(origins)
+}

@@ -1,0 +1,34 @@
+//! The [`Source`] trait, and what the tables of all sources have in common: statements, ranking,
+//! lists, locations, and the origins of imported items.
+//!
+//! Start with [`Source`], which every source implements.
+
+mod error;
+mod import_origins;
+mod listing;
+mod location;
+mod rank;
+mod searched_columns;
+mod source;
+mod spelling;
+mod statements;
+mod suggest;
+mod tags;
+mod word_forms;
+
+pub use error::SourceError;
+pub use import_origins::{
+    KnownOrigin, OWN_DIGEST, find_origin, first_origins, forget_local_changes, imported_item,
+    list_changed_items, list_origins, record_local_change, record_local_item, record_origin,
+    record_planned_file, remove_imported, rename_origin, save_imported, set_content_origins,
+};
+pub use listing::ListStatements;
+pub use location::{
+    NamedField, check_loc, missing_place, numbered, read_field_passage, read_located_passage,
+};
+pub use rank::{RankPlan, cached_table_statistics, compare_titles, rank_table};
+pub use source::{FilterParameters, ItemStatements, Source, shared_parameters};
+pub use spelling::SimilarWord;
+pub use suggest::{IdType, suggest_items, suggest_items_with, suggest_words};
+pub use tags::{TaggedItem, change_tags};
+pub use vademecum_store::DerivedFtsTable;

@@ -1,0 +1,183 @@
+//! Reading and writing a store that follows an archive.
+
+use std::{sync::Arc, time::Instant};
+
+use rusqlite::{Connection, OptionalExtension as _};
+
+use crate::{
+    Durability, FollowedFile, Follower, Head, PartName, Proposal, Store, StoreError, WriteId,
+    Writer,
+    archive_state::{forget_archive_state, read_archive_state},
+    file::{OpenDatabase, begin_immediate, lock, open_connection},
+};
+
+/// Relation of a file to an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileState {
+    /// The file does not exist, or has no tables, because its creation was interrupted.
+    Missing,
+    /// The file follows no archive.
+    Own,
+    /// The file follows no archive; an upload with this identifier was interrupted.
+    Uploading(WriteId),
+    /// The file follows an archive and corresponds to this head, whose schema is 0.
+    Following(Head),
+}
+
+impl Store {
+    /// Brings the file up to date with everything that was written before `since`.
+    pub(crate) fn catch_up(&self, open: &OpenDatabase, since: Instant) -> Result<(), StoreError> {
+        let Some(file) = &open.followed else { return Ok(()) };
+        if file.is_current(since)? {
+            return Ok(());
+        }
+        let mut connection = lock(&open.writer);
+        // Another thread may have followed while this one waited.
+        if !file.is_current(since)? {
+            let written = file.follow(&mut connection, self.journal_limits)?;
+            open.advance_caches(written);
+        }
+        Ok(())
+    }
+
+    /// Brings the file up to date with the last check of the archive, so that other connections see
+    /// what others wrote. Does nothing if the file is not open, or follows no archive.
+    pub fn follow_checked_head(&self) -> Result<(), StoreError> {
+        let Some(follower) = &self.follower else { return Ok(()) };
+        match (follower.last_check(), self.is_open()) {
+            (Some(checked_at), true) => self.catch_up(&*self.open()?, checked_at),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes in one transaction, which is committed when the archive has stored it.
+    pub(crate) fn write_to_archive<T, E: From<StoreError>>(
+        &self,
+        open: &Arc<OpenDatabase>,
+        file: &dyn FollowedFile,
+        mut work: impl FnMut(&Writer<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let begun = Instant::now();
+        let mut connection = lock(&open.writer);
+        // The archive makes writes durable.
+        let classify = |error: StoreError| error.with_file(self.path());
+        let durability = Durability::Bulk.pragma();
+        connection.pragma_update(None, "synchronous", durability).map_err(StoreError::from)?;
+        if !file.has_followed() {
+            let written = file.follow(&mut connection, self.journal_limits);
+            open.advance_caches(written.map_err(classify)?);
+        }
+        let mut attempt = 0;
+        loop {
+            let transaction = begin_immediate(&mut connection)?;
+            let writer = Writer::new(&transaction, self.journal_limits);
+            let worked = work(&writer);
+            match worked {
+                Ok(answer) => {
+                    let written = writer.flush_and_take_changes()?;
+                    match file.propose(&transaction, &written).map_err(classify)? {
+                        Proposal::Unchanged if file.is_current(begun)? => return Ok(answer),
+                        Proposal::Unchanged | Proposal::Behind => drop(transaction),
+                        Proposal::Stored => {
+                            // The archive has the write: if this copy cannot have it now, the next
+                            // read fetches it.
+                            match transaction.commit() {
+                                Ok(()) => open.advance_caches(written),
+                                Err(_) => self.close(),
+                            }
+                            return Ok(answer);
+                        }
+                    }
+                }
+                // The reason may be that the file is behind.
+                Err(error) if file.is_current(begun)? => return Err(error),
+                Err(_) => drop(transaction),
+            }
+            if attempt > 0 {
+                file.pause(begun, attempt)?;
+            }
+            attempt += 1;
+            let written = file.follow(&mut connection, self.journal_limits);
+            open.advance_caches(written.map_err(classify)?);
+        }
+    }
+
+    /// Returns the archive that the store follows, and its place there.
+    pub fn follower(&self) -> Option<&dyn Follower> {
+        self.follower.as_deref()
+    }
+
+    /// Returns the database of the archive that the store follows.
+    pub fn part(&self) -> Option<&PartName> {
+        self.follower().map(Follower::part)
+    }
+
+    /// Brings the file up to date with the archive that it follows. Without one it does nothing. The
+    /// file is created if the archive may have rows.
+    pub fn follow(&self) -> Result<(), StoreError> {
+        if self.follower.is_none() {
+            return Ok(());
+        }
+        self.catch_up(&*self.open()?, Instant::now())
+    }
+
+    /// Returns whether the archive has rows of this database; `false` without an archive.
+    pub fn has_archived_rows(&self) -> Result<bool, StoreError> {
+        let Some(follower) = &self.follower else { return Ok(false) };
+        Ok(follower.archive().head(follower.part())?.seq > 0)
+    }
+
+    /// Removes the rows from the archive. The file stays as it is; other servers discard their copies.
+    pub fn remove_archived(&self) -> Result<(), StoreError> {
+        let Some(follower) = &self.follower else { return Ok(()) };
+        Ok(follower.archive().remove_part(follower.part())?)
+    }
+
+    /// Returns whether the file follows an archive.
+    pub fn is_archived(&self) -> Result<bool, StoreError> {
+        let state = read_archive_state(&open_connection(self.path())?)?;
+        Ok(state.is_some_and(|state| state.seq > 0))
+    }
+
+    /// Returns the relation of the file to an archive. Neither creates nor migrates the file.
+    pub fn file_state(&self) -> Result<FileState, StoreError> {
+        if !self.path().exists() {
+            return Ok(FileState::Missing);
+        }
+        let connection = self.inspect()?;
+        // A program was killed while it created the file.
+        if self.detect_schema(&connection)? == 0 {
+            return Ok(FileState::Missing);
+        }
+        let sql = include_str!("sql/has_archive_state.sql");
+        if connection.query_row(sql, [], |_| Ok(())).optional()?.is_none() {
+            return Ok(FileState::Own);
+        }
+        Ok(match read_archive_state(&connection)? {
+            None => FileState::Own,
+            Some(head) if head.seq > 0 || head.write == WriteId::default() => {
+                FileState::Following(head)
+            }
+            Some(head) => FileState::Uploading(head.write),
+        })
+    }
+
+    /// Marks the file as one that follows no archive, and keeps its rows.
+    pub fn forget_archive(&self) -> Result<(), StoreError> {
+        Ok(forget_archive_state(&self.inspect()?)?)
+    }
+
+    /// Opens the file as it is, without migrations.
+    pub fn inspect(&self) -> Result<Connection, StoreError> {
+        let failed = |source| StoreError::from_file(self.path(), source);
+        let connection = open_connection(self.path()).map_err(failed)?;
+        self.detect_schema(&connection)?;
+        Ok(connection)
+    }
+
+    /// Opens and migrates the file without following the archive, and returns a connection of its own.
+    pub fn open_unfollowed(&self) -> Result<Connection, StoreError> {
+        Self::with_path(self.database(), self.path().to_owned()).open()?;
+        Ok(open_connection(self.path())?)
+    }
+}

@@ -1,0 +1,244 @@
+//! Consistency checks and rebuilds of full-text tables.
+
+use std::time::Duration;
+
+use rusqlite::{Connection, named_params};
+use vademecum_model::{Deadline, FtsTable};
+
+use super::{
+    Database, Store, StoreError,
+    file::{begin_immediate, open_connection},
+};
+
+/// Maximum time to compare a full-text table with its rows.
+const CHECK_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// Version of full-text tables (`docs/adr/0009-custom-tokenizer.md`).
+const FTS_VERSION: i64 = 3;
+/// Version of those with another definition than that of the migrations: their text is first.
+const TEXT_FIRST_VERSION: i64 = 4;
+
+/// A full-text table and the statements that derive it from rows.
+#[derive(Clone, Copy, Debug)]
+pub struct DerivedFtsTable {
+    /// Name of the table.
+    pub table: &'static str,
+    /// Statement that counts the rows absent from the table as `missing`, and the table's entries
+    /// without a row as `stray`.
+    pub count_differences_sql: &'static str,
+    /// Statements that fill the empty table from all rows.
+    pub fill_sql: &'static str,
+    /// Definition of the table.
+    pub index: &'static FtsTable,
+    /// Statement that indexes the row `:key` from the stored rows, replacing its previous entry.
+    pub reindex_sql: &'static str,
+    /// Statement that removes the row `:key` from the table.
+    pub unindex_sql: &'static str,
+}
+
+/// Differences between a full-text table and its rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FtsDifferences {
+    /// Number of rows that are not indexed.
+    pub missing: i64,
+    /// Number of index entries without a row.
+    pub stray: i64,
+}
+
+impl Store {
+    /// Counts the differences between a full-text table and its rows.
+    pub fn count_fts_differences(
+        &self,
+        derived: &DerivedFtsTable,
+    ) -> Result<FtsDifferences, StoreError> {
+        self.read(Deadline::after(CHECK_TIMEOUT), |reader| {
+            reader.query_one(derived.count_differences_sql, &[], |row| {
+                Ok(FtsDifferences { missing: row.get("missing")?, stray: row.get("stray")? })
+            })
+        })
+    }
+
+    /// Returns whether a full-text table stores words as an earlier version did.
+    pub fn is_fts_table_outdated(&self, derived: &DerivedFtsTable) -> Result<bool, StoreError> {
+        let name = named_params! { ":table": derived.table };
+        self.read(Deadline::after(CHECK_TIMEOUT), |reader| {
+            let versions = reader
+                .query_all(include_str!("sql/fts_version.sql"), name, |row| row.get("version"));
+            let newest = newest_version(self.database(), derived.table);
+            Ok(versions?.into_iter().any(|version: i64| version < newest))
+        })
+    }
+
+    /// Creates a full-text table again as this version does, in one transaction. Other connections
+    /// can read meanwhile; writers wait.
+    pub fn update_fts_table(&self, derived: &DerivedFtsTable) -> Result<(), StoreError> {
+        let drop = format!("DROP TABLE {}", derived.table);
+        self.recreate_fts_table(derived, |connection| connection.execute_batch(&drop))
+    }
+
+    /// Rebuilds a full-text table from its rows in one transaction, even if it is damaged. Other
+    /// connections can read meanwhile; writers wait.
+    ///
+    /// The old table is removed from the schema instead of dropped, because dropping would read its
+    /// damaged pages. Its pages stay unused until [`compact`](Self::compact) runs.
+    pub fn rebuild_fts_table(&self, derived: &DerivedFtsTable) -> Result<(), StoreError> {
+        let name = named_params! { ":table": derived.table };
+        self.recreate_fts_table(derived, |connection| {
+            connection.pragma_update(None, "writable_schema", true)?;
+            connection.execute(include_str!("sql/strike_out.sql"), name)?;
+            connection.pragma_update(None, "writable_schema", "reset")
+        })?;
+        // The cache describes the old table.
+        self.close();
+        Ok(())
+    }
+
+    /// Removes a full-text table with `remove`, creates it and fills it from its rows.
+    fn recreate_fts_table(
+        &self,
+        derived: &DerivedFtsTable,
+        remove: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
+        // Refuses files that are not Vademecum databases.
+        self.open()?;
+        let failed = |source| StoreError::from_file(self.path(), source);
+        let mut connection = open_connection(self.path()).map_err(failed)?;
+        let transaction = begin_immediate(&mut connection)?;
+        let refilled = (|| {
+            let sql = match definition(self.database(), derived.table) {
+                Some(sql) => sql.to_owned(),
+                None => transaction.query_row(
+                    include_str!("sql/made_as.sql"),
+                    named_params! { ":table": derived.table },
+                    |row| row.get("sql"),
+                )?,
+            };
+            remove(&transaction)?;
+            transaction.execute_batch(&sql)?;
+            transaction.execute_batch(derived.fill_sql)?;
+            set_fts_version(&transaction, self.database(), derived.table)
+        })();
+        refilled.and_then(|()| transaction.commit()).map_err(failed)
+    }
+
+    /// Rewrites the whole file without unused pages. Other connections can read meanwhile; writers
+    /// wait.
+    pub fn compact(&self) -> Result<(), StoreError> {
+        self.open()?;
+        let failed = |source| StoreError::from_file(self.path(), source);
+        let connection = open_connection(self.path()).map_err(failed)?;
+        connection.execute_batch("VACUUM").map_err(failed)?;
+        // Readers can delay the checkpoint; it is then completed later.
+        connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(())).map_err(failed)
+    }
+}
+
+/// Creates the empty full-text tables of a new file by their own definitions.
+pub(super) fn create_fts_tables(
+    connection: &Connection,
+    database: Database,
+) -> rusqlite::Result<()> {
+    for (table, sql) in database.fts_definitions() {
+        connection.execute_batch(&format!("DROP TABLE {table}; {sql}"))?;
+        set_fts_version(connection, database, table)?;
+    }
+    Ok(())
+}
+
+/// Returns the definition of a full-text table, if it is not that of the migrations.
+fn definition(database: Database, table: &str) -> Option<&'static str> {
+    let found = database.fts_definitions().iter().find(|(name, _)| *name == table);
+    found.map(|(_, sql)| *sql)
+}
+
+fn newest_version(database: Database, table: &str) -> i64 {
+    definition(database, table).map_or(FTS_VERSION, |_| TEXT_FIRST_VERSION)
+}
+
+fn set_fts_version(
+    connection: &Connection,
+    database: Database,
+    table: &str,
+) -> rusqlite::Result<()> {
+    let version = newest_version(database, table);
+    let version = named_params! { ":table": table, ":version": version };
+    connection.execute(include_str!("sql/set_fts_version.sql"), version).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::File,
+        io::{Seek, SeekFrom, Write},
+    };
+
+    use super::*;
+    use crate::{DamagedPart, Durability, Parameters};
+
+    const PROMPTS: DerivedFtsTable = DerivedFtsTable {
+        table: "prompt_fts",
+        count_differences_sql: "SELECT (SELECT count(*) FROM Prompts WHERE id NOT IN (
+                    SELECT id FROM prompt_fts_docsize
+                )) AS missing, 0 AS stray",
+        fill_sql: "INSERT INTO prompt_fts (rowid, name) SELECT id, name FROM Prompts",
+        index: &FtsTable::new("prompt_fts", "prompt_words", &[]),
+        reindex_sql: "",
+        unindex_sql: "",
+    };
+
+    fn execute(store: &Store, sql: &str, parameters: &Parameters<'_>) {
+        let done: Result<_, StoreError> =
+            store.write(Durability::Full, |writer| writer.execute(sql, parameters));
+        done.unwrap();
+    }
+
+    /// Creates a store with prompts that are not indexed.
+    fn prompts(folder: &std::path::Path) -> Store {
+        let store = Store::new(Database::Prompts, folder);
+        let sql = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+                   INSERT INTO Prompts (id, name, uuid, last_modified)
+                   SELECT i, 'word' || i || ' ' || hex(randomblob(50)), i, '' FROM n";
+        execute(&store, sql, &[]);
+        store
+    }
+
+    #[test]
+    fn unindexed_rows_are_counted_and_indexed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = prompts(folder.path());
+        assert_eq!(
+            store.count_fts_differences(&PROMPTS).unwrap(),
+            FtsDifferences { missing: 500, stray: 0 }
+        );
+        store.rebuild_fts_table(&PROMPTS).unwrap();
+        assert_eq!(store.count_fts_differences(&PROMPTS).unwrap(), FtsDifferences::default());
+        store.compact().unwrap();
+        assert_eq!(store.check_integrity().unwrap().problems, []);
+    }
+
+    #[test]
+    fn damaged_fts_table_is_detected_and_rebuilt() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = prompts(folder.path());
+        store.rebuild_fts_table(&PROMPTS).unwrap();
+        store.compact().unwrap();
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'prompt_fts_data'";
+        let page: i64 = store
+            .read(Deadline::after(CHECK_TIMEOUT), |reader| {
+                reader.query_one(sql, &[], |row| row.get("rootpage"))
+            })
+            .unwrap_or_else(|error: StoreError| panic!("{error}"));
+        store.close();
+        let mut file = File::options().write(true).open(store.path()).unwrap();
+        file.seek(SeekFrom::Start((page.unsigned_abs() - 1) * 4_096)).unwrap();
+        file.write_all(&[0xff; 4_096]).unwrap();
+        let problems = store.check_integrity().unwrap().problems;
+        let words = DamagedPart::FullText("prompt_fts".to_owned());
+        assert!(problems.iter().any(|problem| problem.part == words), "{problems:?}");
+        assert!(problems.iter().all(|problem| problem.part != DamagedPart::Rows), "{problems:?}");
+        store.rebuild_fts_table(&PROMPTS).unwrap();
+        store.compact().unwrap();
+        assert_eq!(store.check_integrity().unwrap().problems, []);
+        assert_eq!(store.count_fts_differences(&PROMPTS).unwrap(), FtsDifferences::default());
+    }
+}

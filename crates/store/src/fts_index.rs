@@ -1,0 +1,181 @@
+//! A full-text table within a read transaction, with its cache.
+
+use std::{ops::RangeInclusive, sync::Arc};
+
+use rusqlite::{Row, ffi, named_params};
+use vademecum_fts5::{
+    Alternatives, LONG_ROW_WORDS, Language, Postings, RowLengths, collect_postings,
+};
+use vademecum_model::FtsTable;
+
+use super::{
+    Reader, StoreError,
+    index_cache::{IndexCache, IndexCaches, TableState},
+    term_page::{for_each_term, stored_term},
+    varint::decode_varints,
+};
+
+/// All possible row numbers.
+const ALL_ROWS: RangeInclusive<i64> = i64::MIN..=i64::MAX;
+
+/// A full-text table as seen by one reader.
+#[derive(Debug)]
+pub struct FtsIndex<'a> {
+    reader: &'a Reader<'a>,
+    table: &'static FtsTable,
+    cache: Arc<IndexCache>,
+}
+
+impl<'a> FtsIndex<'a> {
+    /// Opens the table in the state that the reader sees.
+    pub(crate) fn open(
+        reader: &'a Reader<'a>,
+        indexes: &IndexCaches,
+        table: &'static FtsTable,
+    ) -> Result<Self, StoreError> {
+        let state = reader.query_all(&TableState::sql(table), &[], |row| row.get("block"))?;
+        let state = TableState::new(state);
+        Ok(Self { reader, table, cache: indexes.cache_for_state(table, state) })
+    }
+
+    /// Returns the cache of this state of the table.
+    pub fn memory(&self) -> &IndexCache {
+        &self.cache
+    }
+
+    /// Returns the weight of a form of a word that the query does not have.
+    pub fn variant_weight(&self) -> f64 {
+        self.table.variant_weight
+    }
+
+    /// Calls `visit` for each term from `from` (inclusive) to `to` (exclusive). A term may come several
+    /// times, and its rows may all have been removed since.
+    pub fn for_each_term(
+        &self,
+        from: &str,
+        to: &str,
+        mut visit: impl FnMut(&str),
+    ) -> Result<(), StoreError> {
+        let range = named_params! { ":from": stored_term(from), ":to": stored_term(to) };
+        let pages = self.table.statement(include_str!("sql/fts_term_pages.sql"));
+        self.reader.for_each_row(&pages, range, |row| {
+            let page = row.get_ref("block")?.as_blob()?;
+            let read = for_each_term(page, |term| {
+                if (from..to).contains(&term) {
+                    visit(term);
+                }
+            });
+            read.ok_or_else(|| {
+                let reason = format!("a page of {} is malformed", self.table.name);
+                rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), Some(reason))
+            })
+        })
+    }
+
+    /// Returns the number of rows that contain a term.
+    pub fn count_rows(&self, term: &str) -> Result<u64, StoreError> {
+        let count = self.table.statement(include_str!("sql/fts_term_rows.sql"));
+        let term = named_params! { ":term": term };
+        let found: Option<i64> = self.reader.query_first(&count, term, |row| row.get("doc"))?;
+        Ok(found.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(0))
+    }
+
+    /// Returns the languages of the table, which `find` determines if they are not known.
+    pub fn languages(
+        &self,
+        find: impl FnOnce() -> Result<Vec<Language>, StoreError>,
+    ) -> Result<Arc<[Language]>, StoreError> {
+        if let Some(known) = self.cache.languages() {
+            return Ok(known);
+        }
+        let found: Arc<[Language]> = find()?.into();
+        self.cache.store_languages(&found);
+        Ok(found)
+    }
+
+    /// Returns the postings that are cached as `key`. `find_expression` is called if they are not up
+    /// to date.
+    pub fn postings(
+        &self,
+        key: &str,
+        find_expression: impl FnOnce() -> Result<(String, Alternatives), StoreError>,
+    ) -> Result<Arc<Postings>, StoreError> {
+        let known = self.cache.postings_with_changes(key);
+        if let Some((known, changed)) = &known
+            && changed.is_empty()
+        {
+            return Ok(Arc::clone(known));
+        }
+        // Words that are new since the last time stand in changed rows only.
+        let (expression, alternatives) = find_expression()?;
+        let weights = self.column_weights()?;
+        let read = |rows| self.read_postings(&expression, alternatives, rows, &weights);
+        let found = match known {
+            None => read(ALL_ROWS)?,
+            Some((known, changed)) => {
+                let mut others = Postings::default();
+                for row in changed.iter().copied() {
+                    others.append(&read(row..=row)?);
+                }
+                known.with_rows_replaced(&changed, &others)
+            }
+        };
+        // Passages are scored in long rows only.
+        let lengths = self.lengths()?;
+        let is_long = |row| lengths.words_in_row(row) > LONG_ROW_WORDS;
+        let found = Arc::new(found.with_segments_of(is_long));
+        self.cache.store_postings(key, &found);
+        Ok(found)
+    }
+
+    fn read_postings(
+        &self,
+        expression: &str,
+        alternatives: Alternatives,
+        rows: RangeInclusive<i64>,
+        weights: &[f64],
+    ) -> Result<Postings, StoreError> {
+        let mut statement =
+            self.reader.prepare(&self.table.statement(include_str!("sql/fts_postings.sql")))?;
+        let found = collect_postings(&mut statement, expression, alternatives, rows, weights);
+        found.map_err(|error| self.reader.to_store_error(error))
+    }
+
+    /// Returns the weights of the columns in the order of the stored table.
+    fn column_weights(&self) -> Result<Vec<f64>, StoreError> {
+        let name = named_params! { ":table": self.table.name };
+        let names =
+            self.reader.query_all(include_str!("sql/fts_columns.sql"), name, |row| row.get("name"));
+        Ok(self.table.column_weights(&names?))
+    }
+
+    /// Returns the number of words in each row.
+    pub fn lengths(&self) -> Result<Arc<RowLengths>, StoreError> {
+        let lengths = match self.cache.lengths_with_changes() {
+            None => RowLengths::new(self.read_lengths(ALL_ROWS)?),
+            Some((known, changed)) if changed.is_empty() => return Ok(known),
+            Some((known, changed)) => {
+                let mut rows = Vec::with_capacity(changed.len());
+                for row in changed.iter().copied() {
+                    let length = self.read_lengths(row..=row)?.first().map(|(_, length)| *length);
+                    rows.push((row, length.unwrap_or(0)));
+                }
+                known.with_rows(&rows)
+            }
+        };
+        let lengths = Arc::new(lengths);
+        self.cache.store_lengths(&lengths);
+        Ok(lengths)
+    }
+
+    fn read_lengths(&self, rows: RangeInclusive<i64>) -> Result<Vec<(i64, u32)>, StoreError> {
+        let range = named_params! { ":first": rows.start(), ":last": rows.end() };
+        let lengths = self.table.statement(include_str!("sql/fts_lengths.sql"));
+        self.reader.query_all(&lengths, range, read_length)
+    }
+}
+
+fn read_length(row: &Row<'_>) -> rusqlite::Result<(i64, u32)> {
+    let words: u64 = decode_varints(row.get_ref("sz")?.as_blob()?).sum();
+    Ok((row.get("id")?, u32::try_from(words).unwrap_or(u32::MAX)))
+}

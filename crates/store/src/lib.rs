@@ -1,0 +1,60 @@
+//! One SQLite database file: opened on first use, migrated once, with many readers and one writer.
+
+mod access;
+mod archive;
+mod archive_state;
+mod change_detector;
+mod compressed_text;
+mod copy;
+mod data_folder;
+mod database;
+mod error;
+mod file;
+mod follow_status;
+mod followed_store;
+mod fts_consistency;
+mod fts_index;
+mod health;
+mod index_cache;
+mod pool_wait;
+mod private_files;
+mod read_only_file;
+mod reader;
+mod replication;
+mod row_filter;
+mod schema_comparison;
+mod sidecar_files;
+mod source_stats;
+mod term_page;
+mod varint;
+mod write_buffer;
+mod writer;
+mod yielding;
+
+pub use archive::{
+    Archive, ArchiveError, Entry, Followed, Head, PartName, Put, SharedValue, WriteId,
+};
+pub use archive_state::{forget_archive_state, read_archive_state, write_archive_state};
+pub use change_detector::ChangeDetector;
+pub use compressed_text::{TextCompressor, TextDecompressor, char_slice, train_text_dictionary};
+pub use compressed_text::{read_stored_text, to_stored_text};
+pub use data_folder::DataFolder;
+pub use database::Database;
+pub use error::StoreError;
+pub use file::{Store, begin_immediate, open_temporary};
+pub use follow_status::{FollowCounts, FollowStatus};
+pub use followed_store::FileState;
+pub use fts_consistency::{DerivedFtsTable, FtsDifferences};
+pub use fts_index::FtsIndex;
+pub use health::{DamagedPart, StoreHealth, StoreProblem};
+pub use index_cache::IndexCache;
+pub use private_files::{create_private_folder, make_private};
+pub use read_only_file::ReadOnlyFile;
+pub use reader::{Parameters, Reader};
+pub use replication::{FollowedFile, Follower, Proposal, Replication};
+pub use row_filter::{FilterStatements, RowFilter};
+pub use schema_comparison::SchemaDifference;
+pub use sidecar_files::{database_files, sidecar_path};
+pub use vademecum_fts5::sqlite_heap_bytes;
+pub use writer::{Durability, TableChanges, Writer};
+pub use yielding::{begin_work, cooperative_yield};

@@ -1,0 +1,107 @@
+//! Sends changes from the writing tools to the source that owns the item.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use vademecum_actors::{CallError, error_chain};
+use vademecum_mcp::RequestContext;
+use vademecum_model::{Change, ChangeAuthor, ChangedItem, Draft, DraftBody, Edit, SourceName, Uri};
+use vademecum_services::two_way::NoteFileStatus;
+use vademecum_source::SourceError;
+
+use super::super::{ToolRegistry, ToolResult};
+
+/// Item after a change by a tool.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct WrittenItem {
+    /// The item.
+    #[serde(flatten)]
+    pub item: ChangedItem,
+    /// File to which the note was written, relative to its two-way folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Why the change is not in the file yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_problem: Option<String>,
+}
+
+/// Applies a change of a tool to the caller's library and updates its vectors.
+pub(super) async fn apply_change(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+    tool: &str,
+    source: SourceName,
+    change: Change,
+) -> ToolResult<WrittenItem> {
+    let library = toolbox.registry().library(&call.principal);
+    let source = library.source(source).ok_or(CallError::Unavailable)?;
+    let grows = match &change {
+        Change::Add(_)
+        | Change::Edit { edit: Edit::Append(_) | Edit::Replace(_), .. }
+        | Change::Restore { .. } => true,
+        Change::Tag { .. } | Change::Edit { edit: Edit::Delete, .. } => false,
+    };
+    if grows {
+        toolbox.registry().check_quota(&call.principal).await?;
+    }
+    let written = source.apply_change(change, author(call, tool), toolbox.deadline(call)).await?;
+    call.items.record([&written.uri]);
+    library.start_indexing();
+    let Some(file) = write_file(toolbox, call, &written.uri).await else {
+        return Ok(WrittenItem { item: written, file: None, file_problem: None }.into());
+    };
+    // The file may bring further changes: properties that were written, and edits of a person.
+    let history = source.item_history(&written.id, (1, 0), toolbox.deadline(call)).await;
+    // The change is made, whether or not its history can be read now.
+    let newest = history.ok().and_then(|history| history.changes.into_iter().next());
+    let version = newest.map_or(written.version, |change| change.version);
+    let item = ChangedItem { version, ..written };
+    Ok(WrittenItem { item, file: Some(file.path), file_problem: file.problem }.into())
+}
+
+/// Writes a changed note to its file, if it has one in a two-way folder. Returns the file.
+async fn write_file(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+    item: &Uri,
+) -> Option<NoteFileStatus> {
+    let folders = toolbox.folders()?;
+    let user = call.principal.user();
+    let library = toolbox.registry().whole_library(user);
+    folders.write_item(user, &library, item).await.unwrap_or_else(|error| {
+        let problem = Some(error_chain(&error));
+        Some(NoteFileStatus { path: String::new(), problem })
+    })
+}
+
+/// Returns who makes a change, for the journal.
+fn author(call: &RequestContext, tool: &str) -> ChangeAuthor {
+    ChangeAuthor {
+        user: call.principal.user().to_string(),
+        client: call.client.to_string(),
+        key: call.principal.key().map(ToString::to_string).unwrap_or_default(),
+        tool: tool.to_owned(),
+    }
+}
+
+/// Adds an item written by the caller. `digest` identifies identical items; an empty one identifies
+/// none.
+pub(super) async fn add_item(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+    tool: &str,
+    body: DraftBody,
+    digest: String,
+) -> ToolResult<WrittenItem> {
+    let source = body.source();
+    let plain = |body| Draft { origin: String::new(), digest, id: None, body };
+    let draft = match (body, toolbox.folders()) {
+        (DraftBody::Note(note), Some(folders)) => {
+            let user = call.principal.user();
+            let library = toolbox.registry().library(&call.principal);
+            let placed = folders.place_new_note(user, &library, note).await;
+            placed.map_err(SourceError::Store)?
+        }
+        (body, _) => plain(body),
+    };
+    apply_change(toolbox, call, tool, source, Change::Add(Box::new(draft))).await
+}

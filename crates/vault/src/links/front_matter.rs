@@ -1,0 +1,175 @@
+//! Links and names in the front matter of a Markdown text.
+//!
+//! The lines are read as they are, without a parser of YAML or TOML: a link is a quoted `[[…]]`, and the
+//! few known properties are texts or lists of texts. Unquoted `[[…]]` is a list in YAML, no link.
+
+use std::ops::Range;
+
+use super::{LinkKind, key::address_key, scan::FoundLink};
+
+/// Maximum size of front matter, in bytes, as for its other properties.
+const MAX_BYTES: usize = 128 * 1_024;
+
+/// Properties with the web address of the note itself.
+const ADDRESS_PROPERTIES: [&str; 3] = ["url", "link", "source"];
+
+/// Links and names in front matter.
+#[derive(Debug, Default)]
+pub(super) struct FrontMatterLinks {
+    pub(super) links: Vec<FoundLink>,
+    pub(super) aliases: Vec<String>,
+    pub(super) addresses: Vec<String>,
+}
+
+/// Returns the range of the front matter between its marks, and the start of the text after it.
+pub(super) fn split_front_matter(text: &str) -> (Option<Range<usize>>, usize) {
+    let mut lines = text.split_inclusive('\n');
+    let opening = lines.next().unwrap_or_default();
+    let closings: &[&str] = match opening.trim_end() {
+        "---" => &["---", "..."],
+        "+++" => &["+++"],
+        _ => return (None, 0),
+    };
+    let mut end = opening.len();
+    for line in lines {
+        if closings.contains(&line.trim_end()) {
+            return (Some(opening.len()..end), end + line.len());
+        }
+        end += line.len();
+        if end > MAX_BYTES {
+            break;
+        }
+    }
+    (None, 0)
+}
+
+/// A value of a property, and its position.
+struct PropertyValue<'a> {
+    at: usize,
+    text: &'a str,
+}
+
+impl FrontMatterLinks {
+    /// Reads the text between the marks.
+    pub(super) fn parse(matter: &str) -> Self {
+        let mut found = Self::default();
+        let mut property = String::new();
+        let mut start = 0;
+        for line in matter.split_inclusive('\n') {
+            let mut value = line;
+            let is_item = line.trim_start().starts_with("- ");
+            if !is_item && !line.starts_with([' ', '\t']) {
+                let end = line.find([':', '=']).unwrap_or(line.len());
+                property = line.get(..end).unwrap_or_default().trim().to_lowercase();
+                value = line.get(end..).unwrap_or_default().trim_start_matches([':', '=']);
+            } else if is_item {
+                value = line.trim_start().trim_start_matches("- ");
+            }
+            let at = start + (line.len() - value.len());
+            found.read_value(&property, at, value);
+            start += line.len();
+        }
+        found
+    }
+
+    fn read_value(&mut self, property: &str, at: usize, value: &str) {
+        let kind = match property {
+            "supersedes" | "replaces" => Some(LinkKind::Supersedes),
+            "superseded_by" | "superseded-by" | "replaced_by" => Some(LinkKind::SupersededBy),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            let values = split_values(value).into_iter();
+            self.links.extend(values.filter_map(|it| target_link(kind, at + it.at, it.text)));
+            return;
+        }
+        if matches!(property, "alias" | "aliases") {
+            let names = split_values(value).into_iter().map(|it| it.text.to_owned());
+            self.aliases.extend(names);
+        }
+        for it in split_values(value) {
+            let at = at + it.at;
+            if it.text.starts_with("[[") && is_quoted(value, it.at) {
+                self.links.extend(target_link(LinkKind::Property, at, it.text));
+            } else if let Some(key) = address_key(it.text) {
+                if ADDRESS_PROPERTIES.contains(&property) {
+                    self.addresses.push(it.text.to_owned());
+                }
+                let mut link = FoundLink::new(LinkKind::Address, at, it.text, "");
+                link.key = Some(key);
+                self.links.push(link);
+            }
+        }
+    }
+}
+
+fn is_quoted(value: &str, at: usize) -> bool {
+    value.get(..at).is_some_and(|before| before.ends_with(['"', '\'']))
+}
+
+/// Returns the link to a target: `[[Name|label]]`, a URI, a path or a title.
+pub(super) fn target_link(kind: LinkKind, at: usize, text: &str) -> Option<FoundLink> {
+    let text = text.trim();
+    let inside = text.strip_prefix("[[").and_then(|text| text.split("]]").next());
+    let target = inside.map_or(text, |link| link.split('|').next().unwrap_or(link));
+    let (target, fragment) = match (inside, target.split_once('#')) {
+        (Some(_), Some((name, fragment))) => (name, fragment),
+        _ => (target, ""),
+    };
+    let target = target.trim();
+    if target.is_empty() && fragment.is_empty() {
+        return None;
+    }
+    let mut link = FoundLink::new(kind, at, target, fragment.trim());
+    link.key = uri_key(target).or_else(|| address_key(target));
+    Some(link)
+}
+
+/// Returns the key of the URI of an item.
+pub(super) fn uri_key(target: &str) -> Option<String> {
+    let uri: vademecum_model::Uri = target.parse().ok()?;
+    Some(format!("uri:{}", vademecum_model::Uri::item(uri.source, uri.id)))
+}
+
+/// Splits a value into its texts without quotes: one text, or those of a list in brackets. An unquoted
+/// comma separates texts in a list only.
+fn split_values(value: &str) -> Vec<PropertyValue<'_>> {
+    let trimmed = value.trim();
+    let offset = value.len() - value.trim_start().len();
+    let list = trimmed.strip_prefix('[').filter(|_| !trimmed.starts_with("[["));
+    let (inside, mut at, is_list) = match list {
+        Some(inside) => (inside.strip_suffix(']').unwrap_or(inside), offset + 1, true),
+        None => (trimmed, offset, false),
+    };
+    let mut values = Vec::new();
+    let mut rest = inside;
+    while !rest.trim().is_empty() {
+        let blank = rest.len() - rest.trim_start().len();
+        (rest, at) = (rest.trim_start(), at + blank);
+        let quote = rest.chars().next().filter(|next| matches!(next, '"' | '\''));
+        let (text, length, opening) = if let Some(mark) = quote {
+            let inner = rest.get(1..).unwrap_or_default();
+            let end = inner.find(mark).unwrap_or(inner.len());
+            (inner.get(..end).unwrap_or_default(), (end + 2).min(rest.len()), 1)
+        } else {
+            let end = if is_list { list_item_end(rest) } else { rest.len() };
+            (rest.get(..end).unwrap_or_default(), end, 0)
+        };
+        if !text.trim().is_empty() {
+            values.push(PropertyValue { at: at + opening, text: text.trim() });
+        }
+        (rest, at) = (rest.get(length..).unwrap_or_default(), at + length);
+        if !is_list {
+            break;
+        }
+        let comma = rest.len() - rest.trim_start_matches([',', ' ', '\t']).len();
+        (rest, at) = (rest.get(comma..).unwrap_or_default(), at + comma);
+    }
+    values
+}
+
+/// Returns the length of an unquoted text in a list; a comma in `[[…]]` belongs to it.
+fn list_item_end(text: &str) -> usize {
+    let start = if text.starts_with("[[") { text.find("]]").unwrap_or(0) } else { 0 };
+    text.get(start..).and_then(|rest| rest.find(',')).map_or(text.len(), |end| start + end)
+}

@@ -1,0 +1,34 @@
+//! Links between items: read from their texts when an item is written, and resolved when they are
+//! read (`docs/adr/0034-links.md`).
+//!
+//! [`extract_links`] finds the links of a text, as Obsidian, Logseq and Org mode understand it.
+//! [`update_links`] stores them, and the names by which links find the item, in the transaction that
+//! writes the item. [`read_link_rows`] reads both, for visible items only, and a [`LinkResolver`]
+//! finds the items that links lead to: a database stores only links of its own items, but a link may
+//! lead to an item of another one.
+
+mod dates;
+mod dialect;
+mod extract;
+mod front_matter;
+mod key;
+mod link;
+mod masking;
+mod quotes;
+mod read;
+mod record;
+mod resolve;
+mod scan;
+
+pub use self::{
+    dialect::Dialect,
+    extract::{Extracted, extract_links},
+    link::{Link, LinkKind, LinkName, NameKind, StoredLink, StoredName},
+    quotes::{find_quoted, find_quoting, quotable_text},
+    read::{LinkLookup, LinkRows, read_link_rows},
+    record::{
+        are_links_outdated, read_outdated_links, rebuild_links, update_links, update_renamed,
+        update_saved_links,
+    },
+    resolve::{LinkPlace, LinkResolver, resolve_file},
+};

@@ -1,0 +1,143 @@
+//! Quotes of one item in another: block quotes whose text is also in another item.
+//!
+//! A quote is no link to a name, so it is looked up by its text: the items with its first words, as a
+//! phrase of full text, are compared with it. The items that quote an item are found by comparing it
+//! with the newest quotes of the library. Both are bounded.
+
+use rusqlite::named_params;
+use vademecum_model::{DraftBody, Filters, Order, Uri};
+use vademecum_search::{FtsQuery, RankRequest};
+use vademecum_source::{Source, SourceError};
+use vademecum_store::Reader;
+
+use super::{LinkKind, StoredLink, scan::FoundLink};
+
+/// Key of all quotes.
+pub(super) const QUOTE_KEY: &str = "quote:";
+/// Minimum length of a quote, in characters: shorter texts occur in several items by chance.
+const MIN_QUOTE_CHARS: usize = 40;
+/// Number of characters of a quote that are stored and compared.
+const MAX_QUOTE_CHARS: usize = 300;
+/// Maximum number of quotes of an item.
+const MAX_QUOTES: usize = 16;
+/// Number of words of a quote that are searched as a phrase.
+const PHRASE_WORDS: usize = 10;
+/// Maximum number of items with the phrase that are compared with the quote.
+const MAX_CANDIDATES: usize = 8;
+/// Maximum number of quotes of a source with which an item is compared.
+const MAX_QUOTES_COMPARED: usize = 2_000;
+
+/// Returns the block quotes of a Markdown or Org text that are long enough, the first 16 of them.
+pub(super) fn block_quotes(text: &str) -> Vec<FoundLink> {
+    let mut quotes = Vec::new();
+    let mut open: Option<(usize, String)> = None;
+    let (mut at, mut in_block) = (0, false);
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim_start().trim_start_matches("- ").trim_start();
+        let marked = bare.strip_prefix('>').map(|it| it.trim_start_matches(['>', ' ']));
+        let is_mark =
+            |mark: &str| bare.get(..mark.len()).is_some_and(|it| it.eq_ignore_ascii_case(mark));
+        if is_mark("#+begin_quote") {
+            (in_block, open) = (true, Some((at, String::new())));
+        } else if is_mark("#+end_quote") {
+            in_block = false;
+            finish(&mut quotes, open.take());
+        } else if let Some(said) = marked.or_else(|| in_block.then_some(bare)) {
+            let (_, quote) = open.get_or_insert_with(|| (at, String::new()));
+            if !said.starts_with("[!") && quote.len() <= 4 * MAX_QUOTE_CHARS {
+                quote.push(' ');
+                quote.push_str(said);
+            }
+        } else {
+            finish(&mut quotes, open.take());
+        }
+        at += line.len();
+        if quotes.len() >= MAX_QUOTES {
+            return quotes;
+        }
+    }
+    finish(&mut quotes, open);
+    quotes
+}
+
+fn finish(quotes: &mut Vec<FoundLink>, open: Option<(usize, String)>) {
+    let Some((at, text)) = open else { return };
+    let text = collapse(&text);
+    if text.chars().count() < MIN_QUOTE_CHARS {
+        return;
+    }
+    let end = text.char_indices().nth(MAX_QUOTE_CHARS).map_or(text.len(), |(at, _)| at);
+    let mut quote = FoundLink::new(LinkKind::Quote, at, text.get(..end).unwrap_or(&text), "");
+    quote.key = Some(QUOTE_KEY.to_owned());
+    quotes.push(quote);
+}
+
+/// Returns a text with single spaces between its words.
+fn collapse(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the items of a source with the text of a quote, which `from` contains: at most eight items
+/// with its first words are compared.
+pub fn find_quoted(
+    source: &dyn Source,
+    reader: &Reader<'_>,
+    from: &Uri,
+    quote: &str,
+) -> Result<Vec<Uri>, SourceError> {
+    let words: Vec<&str> = quote
+        .split(|next: char| !next.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .take(PHRASE_WORDS)
+        .collect();
+    if words.is_empty() {
+        return Ok(Vec::new());
+    }
+    let request = RankRequest {
+        query: std::sync::Arc::new(FtsQuery::parse(&format!("\"{}\"", words.join(" ")))),
+        filters: Filters::default(),
+        order: Order::Relevance,
+        limit: MAX_CANDIDATES,
+        ..RankRequest::default()
+    };
+    let mut found: Vec<Uri> = Vec::new();
+    for ranked in source.rank_matches(reader, &request)?.ranked.into_iter().take(MAX_CANDIDATES) {
+        let uri = Uri::item(ranked.uri.source, ranked.uri.id);
+        if uri != *from
+            && !found.contains(&uri)
+            && quotable_text(&source.load_draft(reader, &uri.id)?.body).contains(quote)
+        {
+            found.push(uri);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the quotes of a source that are part of a text of [`quotable_text`]. At most 2,000 quotes of
+/// the source are compared. Hidden items are not left out.
+pub fn find_quoting(
+    source: &dyn Source,
+    reader: &Reader<'_>,
+    text: &str,
+) -> Result<Vec<StoredLink>, SourceError> {
+    let name = source.name();
+    let limit = i64::try_from(MAX_QUOTES_COMPARED).unwrap_or(i64::MAX);
+    let mut found = Vec::new();
+    reader.for_each_row(
+        include_str!("sql/quotes.sql"),
+        named_params! { ":source": name.as_str(), ":key": QUOTE_KEY, ":most": limit },
+        |row| {
+            let quote: String = row.get("target")?;
+            if text.contains(&quote) {
+                found.push(StoredLink::from_row(name, row)?);
+            }
+            Ok(())
+        },
+    )?;
+    Ok(found)
+}
+
+/// Returns the text of an item in which quotes are looked up, with single spaces between its words.
+pub fn quotable_text(body: &DraftBody) -> String {
+    collapse(&super::record::body_text(body))
+}

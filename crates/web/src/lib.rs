@@ -1,0 +1,35 @@
+//! Transports: HTTP, WebSocket and standard input/output. They pass messages to the protocol
+//! service and send its replies.
+
+mod accept;
+mod caller_account;
+mod client_stream;
+mod connection;
+mod connection_limits;
+mod connection_loop;
+mod credentials;
+mod event_stream;
+mod fragments;
+mod http;
+mod listener;
+mod monitoring;
+mod oauth;
+mod origin_check;
+mod pages;
+mod query;
+mod request_id;
+mod routes;
+mod server_state;
+mod shutdown;
+mod stdio;
+pub mod templates;
+mod websocket;
+mod well_known;
+
+pub use caller_account::find_account;
+pub use connection::ConnectionCount;
+pub use listener::Listener;
+pub use pages::PageServices;
+pub use routes::serve;
+pub use server_state::ServerState;
+pub use stdio::serve_stdio;

@@ -1,0 +1,161 @@
+//! Login by password and by one-time code.
+
+use std::sync::Arc;
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{StatusCode, header},
+    web,
+};
+use secrecy::SecretString;
+use url::form_urlencoded;
+use vademecum_core::audit::AuditOutcome;
+use vademecum_oauth::{AuthorizationQuery, Endpoint, LoginError, LoginSession};
+
+use super::{
+    LoginTarget,
+    authorize::{foreign_form, not_served},
+    browser::{AuditEvent, Browser},
+    form::PageForm,
+    reply::{ServerFailure, page_response, redirect, run_blocking},
+};
+use crate::templates::{FormContext, LoginPage, login_code_page, login_page};
+
+/// Shows the login page, for an authorization request with this query or for the account page.
+pub(super) fn show_login(
+    browser: &Browser,
+    query: &str,
+    problem: Option<&LoginError>,
+    name: &str,
+) -> Result<HttpResponse, ServerFailure> {
+    let token = browser.form_token()?;
+    let provider = browser.oauth.oidc().map(|oidc| {
+        let query =
+            form_urlencoded::Serializer::new(String::new()).append_pair("request", query).finish();
+        (oidc.settings().name.clone(), format!("{}?{query}", Endpoint::Provider.path()))
+    });
+    let page = login_page(&LoginPage {
+        context: FormContext { csrf: token.csrf.clone(), request: query.to_owned() },
+        has_passwords: browser.oauth.has_passwords(),
+        provider,
+        problem: problem.map(ToString::to_string),
+        name: name.to_owned(),
+    });
+    let mut response = page_response(status_of(problem), &page, &form_target(query));
+    add_wait(&mut response, problem);
+    browser.keep_token(&mut response, &token);
+    Ok(response)
+}
+
+/// Returns where the forms of a login may lead: with a consent that was given before, the browser
+/// goes on to the client.
+fn form_target(query: &str) -> String {
+    let query = AuthorizationQuery::parse(query).ok();
+    let address = query.and_then(|query| query.stated_redirect_uri());
+    address.map(|address| address.policy_source()).unwrap_or_default()
+}
+
+fn status_of(problem: Option<&LoginError>) -> StatusCode {
+    match problem {
+        None => StatusCode::OK,
+        Some(LoginError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
+        Some(LoginError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
+        Some(
+            LoginError::Wrong
+            | LoginError::WrongCode
+            | LoginError::Suspended
+            | LoginError::NoAccount,
+        ) => StatusCode::FORBIDDEN,
+    }
+}
+
+fn add_wait(response: &mut HttpResponse, problem: Option<&LoginError>) {
+    if let Some(LoginError::TooManyAttempts { wait }) = problem {
+        let seconds = wait.as_secs() + 1;
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+}
+
+/// Shows the login page for a page of this server.
+pub(super) async fn show_login_page(request: HttpRequest) -> HttpResponse {
+    let Some(browser) = Browser::of(&request) else { return not_served() };
+    let next = LoginTarget::parse(request.query_string());
+    show_login(&browser, &next.to_request(), None, "").unwrap_or_else(ServerFailure::page)
+}
+
+/// Logs in by name and password.
+pub(super) async fn log_in(request: HttpRequest, body: web::Payload) -> HttpResponse {
+    let Some(browser) = Browser::of(&request) else { return not_served() };
+    let Some(form) = browser.read_form(&request, body).await else { return foreign_form() };
+    let (oauth, fields, address) = (Arc::clone(&browser.oauth), form.clone(), browser.address());
+    let done = run_blocking(move || {
+        oauth.log_in(fields.get("name"), &SecretString::from(fields.get("password")), address)
+    });
+    let done = match done.await {
+        Ok(Ok(session)) => return enter(&browser, &session, form.get("request")),
+        Ok(Err(refusal)) => {
+            record_refusal(&browser, &refusal);
+            show_login(&browser, form.get("request"), Some(&refusal), form.get("name"))
+        }
+        Err(failure) => Err(failure),
+    };
+    done.unwrap_or_else(ServerFailure::page)
+}
+
+/// Shows the page for a one-time code. The code in the address is only filled in: programs that look
+/// at addresses in advance must not use it up.
+pub(super) async fn show_code_page(request: HttpRequest) -> HttpResponse {
+    let Some(browser) = Browser::of(&request) else { return not_served() };
+    let fields = PageForm::parse(request.query_string().as_bytes());
+    let shown = code_page(&browser, "", fields.get("code"), None);
+    shown.unwrap_or_else(ServerFailure::page)
+}
+
+/// Logs in by one-time code.
+pub(super) async fn redeem_code(request: HttpRequest, body: web::Payload) -> HttpResponse {
+    let Some(browser) = Browser::of(&request) else { return not_served() };
+    let Some(form) = browser.read_form(&request, body).await else { return foreign_form() };
+    let (oauth, fields, address) = (Arc::clone(&browser.oauth), form.clone(), browser.address());
+    let done = run_blocking(move || oauth.redeem_code(fields.get("code"), address));
+    let done = match done.await {
+        Ok(Ok(session)) => return enter(&browser, &session, form.get("request")),
+        Ok(Err(refusal)) => {
+            record_refusal(&browser, &refusal);
+            code_page(&browser, form.get("request"), "", Some(&refusal))
+        }
+        Err(failure) => Err(failure),
+    };
+    done.unwrap_or_else(ServerFailure::page)
+}
+
+fn code_page(
+    browser: &Browser,
+    query: &str,
+    code: &str,
+    problem: Option<&LoginError>,
+) -> Result<HttpResponse, ServerFailure> {
+    let token = browser.form_token()?;
+    let context = FormContext { csrf: token.csrf.clone(), request: query.to_owned() };
+    let told = problem.map(ToString::to_string);
+    let page = login_code_page(&context, code, told.as_deref());
+    let mut response = page_response(status_of(problem), &page, &form_target(query));
+    add_wait(&mut response, problem);
+    browser.keep_token(&mut response, &token);
+    Ok(response)
+}
+
+/// Continues after a login: with the authorization request that it interrupted, or at the account.
+pub(super) fn enter(browser: &Browser, session: &LoginSession, query: &str) -> HttpResponse {
+    let event = AuditEvent::new("login", AuditOutcome::Ok);
+    browser.record(AuditEvent { user: Some(&session.user), ..event });
+    let target = LoginTarget::parse(query);
+    let mut response = redirect(&target.address(browser.state().pages.is_some()));
+    browser.keep_session(&mut response, session);
+    response
+}
+
+/// Records a failed login.
+pub(super) fn record_refusal(browser: &Browser, refusal: &LoginError) {
+    let event = AuditEvent::new("login", AuditOutcome::Denied);
+    browser.record(AuditEvent { reason: Some(refusal.code()), ..event });
+}

@@ -1,0 +1,90 @@
+//! The page on which users see the clients they have admitted and their keys, and revoke them.
+
+use maud::{Markup, html};
+use vademecum_accounts::KeyRecord;
+use vademecum_core::auth::UserId;
+use vademecum_oauth::{Endpoint, Grant};
+
+use super::{FormContext, Page, parts::minute};
+
+/// Path of the form that revokes a key.
+pub(crate) const REVOKE_KEY_PATH: &str = "/clients/revoke";
+
+/// Returns the page with the valid grants and keys of a user. Without `keys`, those are not shown.
+pub(crate) fn account_page(
+    context: &FormContext,
+    user: &UserId,
+    grants: &[Grant],
+    keys: Option<&[KeyRecord]>,
+) -> Page {
+    let content = html! {
+        h1 { "Programs that may use your library" }
+        @if keys.is_none() { p.muted { "You are logged in as " strong { (user) } "." } }
+        @if grants.is_empty() && keys.is_none_or(<[_]>::is_empty) {
+            div.card { p { "You have allowed none." } }
+        }
+        @for grant in grants { (grant_card(context, grant)) }
+        @if let Some(keys) = keys {
+            @if !keys.is_empty() { h2 { "Keys" } }
+            @for key in keys { (key_card(context, key)) }
+        } @else {
+            form method="post" action=(Endpoint::Logout.path()) {
+                (context.hidden_fields())
+                div.actions { button.secondary type="submit" { "Log out" } }
+            }
+        }
+    };
+    Page::new("Your programs", content)
+}
+
+fn grant_card(context: &FormContext, grant: &Grant) -> Markup {
+    let heading = format!("grant-{}", grant.key.id);
+    html! {
+        section.card aria-labelledby=(heading) {
+            h2 id=(heading) dir="auto" { (grant.key.name) }
+            dl {
+                dt { "Connected at" }
+                dd { span.host { (grant.destination) } }
+                (key_rows(&grant.key, "Allowed on"))
+            }
+            form method="post" action=(Endpoint::RevokeGrant.path()) {
+                (context.hidden_fields())
+                input type="hidden" name="grant" value=(grant.key.id);
+                button.danger type="submit" aria-describedby=(heading) { "Revoke" }
+            }
+        }
+    }
+}
+
+fn key_card(context: &FormContext, key: &KeyRecord) -> Markup {
+    let heading = format!("key-{}", key.id);
+    html! {
+        section.card aria-labelledby=(heading) {
+            h3 id=(heading) dir="auto" {
+                @if key.name.is_empty() { "Key " (key.id) } @else { (key.name) }
+            }
+            dl {
+                dt { "Key" }
+                dd { code { (key.id) } }
+                (key_rows(key, "Created on"))
+            }
+            form method="post" action=(REVOKE_KEY_PATH) {
+                (context.hidden_fields())
+                input type="hidden" name="key" value=(key.id);
+                button.danger type="submit" aria-describedby=(heading) { "Revoke" }
+            }
+        }
+    }
+}
+
+fn key_rows(key: &KeyRecord, created: &str) -> Markup {
+    let limits = key.scope.describe();
+    html! {
+        dt { "Rights" }
+        dd { (key.rights) @if !limits.is_empty() { "; " (limits) } }
+        dt { (created) }
+        dd { (minute(key.created_at)) @if let Some(end) = key.expires_at { ", until " (minute(end)) } }
+        dt { "Last used" }
+        dd { @if let Some(at) = key.last_used_at { (minute(at)) } @else { "never" } }
+    }
+}

@@ -1,0 +1,291 @@
+//! The page of an item: its text, with the passage that matched, its links and its versions.
+
+use std::ops::Range;
+
+use maud::{Markup, html};
+use pulldown_cmark::HeadingLevel;
+use serde_json::{Map, Value};
+use vademecum_model::Uri;
+use vademecum_services::permalink::item_path;
+
+use super::{
+    Page,
+    link_picture::link_picture,
+    markdown::{MarkdownText, is_web_address},
+    parts::{day, entry, minute, path_with, source_label, tag_link},
+    views::{ChangeView, HistoryView, HitView, ItemView, LinkedItemView, LinksView},
+};
+
+/// Length of the snippet of a match, in characters.
+const PASSAGE_CHARS: usize = 240;
+/// Maximum length of the rest of a paragraph that is marked with a snippet, in bytes.
+const MAX_PARAGRAPH_BYTES: usize = 1_000;
+
+/// What the page of an item shows.
+#[derive(Debug)]
+pub(crate) struct ItemPage {
+    /// The item.
+    pub(crate) item: ItemView,
+    /// Place of the match, in characters of the whole text.
+    pub(crate) place: Option<usize>,
+    /// Message of a conversation to mark.
+    pub(crate) part: String,
+    /// Query that found the item.
+    pub(crate) query: String,
+    /// Links of the item.
+    pub(crate) links: LinksView,
+    /// Similar items.
+    pub(crate) related: Vec<HitView>,
+    /// Changes of the item.
+    pub(crate) history: HistoryView,
+}
+
+/// Returns the page of an item.
+pub(crate) fn item_page(shown: &ItemPage) -> Page {
+    let meta = &shown.item.meta;
+    let results = path_with("/search", [("q", shown.query.as_str())]);
+    let content = html! {
+        @if !shown.query.is_empty() {
+            p.back { a href=(results) { "← Results for “" (shown.query) "”" } }
+        }
+        article.item {
+            h1 dir="auto" { (meta.display_title()) }
+            (about(meta))
+            div.text dir="auto" lang=[shown.item.language.as_deref()] { (text(shown)) }
+            (continuation(shown))
+        }
+        (links(shown))
+        @if !shown.related.is_empty() {
+            section aria-labelledby="related" {
+                h2 #related { "Similar" }
+                @for hit in &shown.related { (entry(hit, "")) }
+            }
+        }
+        (history(&shown.history))
+    };
+    Page::new(meta.display_title(), content)
+}
+
+fn about(meta: &HitView) -> Markup {
+    html! {
+        p.about {
+            span.source { (source_label(meta.source)) }
+            @if let Some(date) = meta.date() { (day(date)) }
+            @if let Some(folder) = meta.folder.as_deref().filter(|it| !it.is_empty()) {
+                span { "in " (folder) }
+            }
+            @if let Some(kind) = &meta.media_type { span { (kind) } }
+            @if let Some(url) = meta.url.as_deref().filter(|url| is_web_address(url)) {
+                a href=(url) rel="noreferrer" { "Original" }
+            }
+            @for tag in meta.tags() { (tag_link(tag)) }
+        }
+        @for newer in &meta.superseded_by {
+            p.notice.warning {
+                "Replaced by " a href=(item_path(&newer.uri, None)) { (newer.title) } "."
+            }
+        }
+        @for older in &meta.supersedes {
+            p.muted { "Replaces " a href=(item_path(&older.uri, None)) { (older.title) } "." }
+        }
+    }
+}
+
+fn text(shown: &ItemPage) -> Markup {
+    let resolve = |name: &str| resolve_link(&shown.links, name);
+    let above = if shown.item.content.is_string() { HeadingLevel::H1 } else { HeadingLevel::H2 };
+    let plain =
+        |text: &str| MarkdownText { text, passage: None, above, resolve: &resolve }.render();
+    match &shown.item.content {
+        Value::String(text) => {
+            let start = shown.item.range.map_or(0, |range| range.start);
+            let passage = shown.place.map(|place| passage_at(text, place.saturating_sub(start)));
+            MarkdownText { text, passage, above, resolve: &resolve }.render()
+        }
+        Value::Object(fields) => {
+            let messages = fields.get("messages").and_then(Value::as_array);
+            messages.map_or_else(
+                || field_sections(fields, &plain),
+                |messages| {
+                    html! {
+                        @for message in messages { (message_section(message, &shown.part, &plain)) }
+                    }
+                },
+            )
+        }
+        _ => html! {},
+    }
+}
+
+/// Returns the texts among the fields of a character or prompt, each with its name.
+fn field_sections(fields: &Map<String, Value>, render: &dyn Fn(&str) -> Markup) -> Markup {
+    html! {
+        @for (name, value) in fields {
+            @if let Some(text) = value.as_str().filter(|text| !text.trim().is_empty()) {
+                @if name != "name" {
+                    h2 { (name.replace('_', " ")) }
+                    (render(text))
+                }
+            }
+        }
+    }
+}
+
+fn message_section(message: &Value, marked: &str, render: &dyn Fn(&str) -> Markup) -> Markup {
+    let text = |name: &str| message[name].as_str().unwrap_or_default();
+    let is_marked = !marked.is_empty() && text("message_id") == marked;
+    html! {
+        section.message.marked[is_marked] id=[is_marked.then_some("passage")] {
+            h2 {
+                (text("sender")) " "
+                @if let Some(time) = message["timestamp"].as_str() {
+                    small { time datetime=(time) {
+                        (time.get(..16).unwrap_or(time).replace('T', " "))
+                    } }
+                }
+            }
+            (render(text("content")))
+        }
+    }
+}
+
+/// Returns a link to the rest of a long item.
+fn continuation(shown: &ItemPage) -> Markup {
+    let Some(range) = shown.item.range else { return html! {} };
+    let path = item_path(&shown.item.meta.uri, None);
+    let (what, from) = match shown.item.content {
+        Value::String(_) => ("characters", range.start),
+        _ => ("messages", range.start),
+    };
+    html! {
+        @if from > 0 || range.next_offset.is_some() {
+            p.muted {
+                "Shown: " (what) " " (from + 1) " to " (range.end) " of " (range.total) ". "
+                @if from > 0 { a href=(path) { "From the beginning" } " " }
+                @if let Some(next) = range.next_offset {
+                    a rel="next" href=(path_with(&path, [("from", next.to_string().as_str())])) {
+                        "Continue"
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn links(shown: &ItemPage) -> Markup {
+    let LinksView { out, incoming, shared, unresolved } = &shown.links;
+    html! {
+        @if !(out.is_empty() && incoming.is_empty() && shared.is_empty()) {
+            section.links aria-labelledby="links" {
+                h2 #links { "Links" }
+                (link_picture(&shown.item.meta.display_title(), incoming, out))
+                (link_list("Linked from", incoming))
+                (link_list("Links to", out))
+                (link_list("Same address in", shared))
+            }
+        }
+        @if !unresolved.is_empty() {
+            p.muted {
+                "Not found: "
+                @for (index, link) in unresolved.iter().take(20).enumerate() {
+                    @if index > 0 { ", " }
+                    (link.text)
+                }
+            }
+        }
+    }
+}
+
+fn link_list(title: &str, items: &[LinkedItemView]) -> Markup {
+    html! {
+        @if !items.is_empty() {
+            h3 { (title) }
+            ul {
+                @for item in items {
+                    li dir="auto" {
+                        a href=(item_path(&item.uri, None)) { (item.title) }
+                        @if !item.context.trim().is_empty() {
+                            " " span.muted { (item.context) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn history(history: &HistoryView) -> Markup {
+    html! {
+        @if !history.changes.is_empty() {
+            details {
+                summary { "Versions (" (history.total) ")" }
+                ol.versions {
+                    @for change in &history.changes { li { (version(change)) } }
+                }
+            }
+        }
+    }
+}
+
+fn version(change: &ChangeView) -> Markup {
+    html! {
+        p {
+            strong { "Version " (change.version) } ", " (change.action) " "
+            (minute(change.changed_at))
+            @if let Some(client) = &change.client { " by " (client) }
+            @if let Some(tool) = &change.tool { " (" (tool) ")" }
+        }
+        @for field in change.fields.iter().flatten() {
+            p.change dir="auto" {
+                span.muted { (field.field) ": " }
+                @if let Some(removed) = &field.removed { del { (removed) } " " }
+                @if let Some(added) = &field.added { ins { (added) } }
+            }
+        }
+    }
+}
+
+/// Returns the path of the item that a link in a text names.
+fn resolve_link(links: &LinksView, name: &str) -> Option<String> {
+    let name = name.split(['#', '|']).next()?.trim();
+    let stem = name.rsplit('/').next()?.trim_end_matches(".md").replace("%20", " ");
+    // The text around a link names the item as this text does, if its title is another.
+    let is_named = |item: &&LinkedItemView| item.title.eq_ignore_ascii_case(&stem);
+    let is_linked = |item: &&LinkedItemView| {
+        item.context.contains(&format!("[[{name}")) || item.context.contains(&format!("]({name}"))
+    };
+    let found = links.out.iter().find(is_named).or_else(|| links.out.iter().find(is_linked));
+    let uri: &Uri = &found?.uri;
+    (!stem.is_empty()).then(|| item_path(uri, None))
+}
+
+/// Returns the passage around a character of a text, in bytes: the paragraphs of the snippet that
+/// begins there.
+fn passage_at(text: &str, place: usize) -> Range<usize> {
+    let byte = |index: usize| text.char_indices().nth(index).map_or(text.len(), |(byte, _)| byte);
+    let (first, last) = (byte(place), byte(place.saturating_add(PASSAGE_CHARS)));
+    let (before, after) =
+        (text.get(..first).unwrap_or_default(), text.get(last..).unwrap_or_default());
+    let start = before.rfind("\n\n").map_or(0, |blank| blank + 2);
+    let end = after.find("\n\n").map_or(text.len(), |blank| last + blank);
+    // A text without paragraphs is not marked as a whole.
+    let start = if first - start > MAX_PARAGRAPH_BYTES { first } else { start };
+    start..if end - last > MAX_PARAGRAPH_BYTES { last } else { end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passage_has_whole_paragraphs() {
+        let far = "x".repeat(400);
+        let text = format!("a ä\n\nb {far}\n\nc");
+        let passage = passage_at(&text, 6);
+        assert_eq!(text.get(passage).unwrap(), format!("b {far}"));
+        assert_eq!(passage_at("äöü", 99), 0..6);
+        let endless = "word ".repeat(2_000);
+        let passage = passage_at(&endless, 5_000);
+        assert_eq!((passage.start, passage.len()), (5_000, PASSAGE_CHARS));
+    }
+}

@@ -1,0 +1,179 @@
+//! Parts that several pages share.
+
+use maud::{Markup, html};
+use url::form_urlencoded;
+use vademecum_model::{SourceName, Timestamp};
+use vademecum_services::permalink::item_path;
+
+use super::views::{HighlightView, HitView};
+
+/// Returns the name of a source for people.
+pub(super) fn source_label(source: SourceName) -> &'static str {
+    match source {
+        SourceName::Notes => "Notes",
+        SourceName::Media => "Media",
+        SourceName::Chats => "Chats",
+        SourceName::Characters => "Characters",
+        SourceName::Prompts => "Prompts",
+        SourceName::Collections => "Collections",
+    }
+}
+
+/// Returns a path with these parameters, without those that are empty.
+pub(crate) fn path_with<'a>(
+    path: &str,
+    parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    for (name, value) in parameters.into_iter().filter(|(_, value)| !value.is_empty()) {
+        query.append_pair(name, value);
+    }
+    let query = query.finish();
+    if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
+}
+
+/// Returns the day of a time, in UTC.
+pub(super) fn day(time: Timestamp) -> Markup {
+    let text = time.to_string();
+    html! { time datetime=(text) { (text.get(..10).unwrap_or(&text)) } }
+}
+
+/// Returns the day and the minute of a time, in UTC.
+pub(super) fn minute(time: Timestamp) -> Markup {
+    let text = time.to_string();
+    let shown = text.get(..16).unwrap_or(&text).replace('T', " ");
+    html! { time datetime=(text) { (shown) " UTC" } }
+}
+
+/// Returns a number with separated thousands.
+pub(super) fn count(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns an entry of a list of items: title, snippet, source, date and tags.
+pub(super) fn entry(hit: &HitView, query: &str) -> Markup {
+    let place = item_path(&hit.uri, hit.loc.as_ref());
+    let separator = if place.contains('?') { '&' } else { '?' };
+    let query = path_with("", [("q", query)]).replace('?', "");
+    let href = if query.is_empty() { place } else { format!("{place}{separator}{query}") };
+    html! {
+        article.entry {
+            h3 { a href=(href) dir="auto" { (hit.display_title()) } }
+            @if let Some(snippet) = hit.snippet.as_deref().filter(|text| !text.trim().is_empty()) {
+                p.snippet dir="auto" { (marked(snippet, &hit.highlights)) }
+            }
+            p.about {
+                span.source { (source_label(hit.source)) }
+                @if let Some(date) = hit.date() { (day(date)) }
+                @if let Some(sender) = &hit.sender { span { "by " (sender) } }
+                @if let Some(start) = hit.start_ms { span { "at " (clock(start)) } }
+                @if let Some(folder) = hit.folder.as_deref().filter(|it| !it.is_empty()) {
+                    span { "in " (folder) }
+                }
+                @if let Some(kind) = &hit.media_type { span { (kind) } }
+                @for tag in hit.tags().iter().take(6) { (tag_link(tag)) }
+            }
+            @if let Some(newer) = hit.superseded_by.first() {
+                p.about { "Replaced by " a href=(item_path(&newer.uri, None)) { (newer.title) } }
+            }
+        }
+    }
+}
+
+/// Returns a link to the items with a tag.
+pub(super) fn tag_link(tag: &str) -> Markup {
+    html! { a.tag href=(path_with("/timeline", [("tag", tag)])) { "#" (tag) } }
+}
+
+/// Returns a text with its matches marked. Ranges that overlap or lie outside are left out.
+fn marked(text: &str, highlights: &[HighlightView]) -> Markup {
+    let letters: Vec<char> = text.chars().collect();
+    let part = |start: usize, end: usize| -> String {
+        letters.get(start..end).map(|part| part.iter().collect()).unwrap_or_default()
+    };
+    let mut at = 0;
+    let mut pieces = Vec::new();
+    for highlight in highlights {
+        let HighlightView { start, end } = *highlight;
+        if start >= at && start < end && end <= letters.len() {
+            pieces.push((part(at, start), part(start, end)));
+            at = end;
+        }
+    }
+    html! {
+        @for (before, matched) in &pieces { (before) mark { (matched) } }
+        (part(at, letters.len()))
+    }
+}
+
+/// Returns a time in a recording.
+fn clock(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+/// Returns the links to the previous and the next page of a list.
+pub(super) fn pager(
+    path: impl Fn(usize) -> String,
+    offset: usize,
+    size: usize,
+    next: Option<usize>,
+) -> Markup {
+    html! {
+        @if offset > 0 || next.is_some() {
+            nav.pager aria-label="Further results" {
+                @if offset > 0 {
+                    a rel="prev" href=(path(offset.saturating_sub(size))) { "← Previous" }
+                }
+                @if let Some(next) = next { a rel="next" href=(path(next)) { "Next →" } }
+            }
+        }
+    }
+}
+
+/// Returns the content of a page with a problem.
+pub(crate) fn problem_content(text: &str) -> Markup {
+    html! {
+        h1 { "This cannot be shown" }
+        p.notice.error role="alert" dir="auto" { (text) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matches_are_marked_and_text_is_escaped() {
+        let ranges = [(2, 5), (4, 6), (7, 99)].map(|(start, end)| HighlightView { start, end });
+        let shown = marked("a <b> ö", &ranges).into_string();
+        assert_eq!(shown, "a <mark>&lt;b&gt;</mark> ö");
+    }
+
+    #[test]
+    fn numbers_and_times_are_grouped() {
+        assert_eq!(
+            [0, 999, 1_000, 1_234_567].map(count),
+            ["0", "999", "1\u{202f}000", "1\u{202f}234\u{202f}567"]
+        );
+        assert_eq!([0, 61_000, 3_661_000].map(clock), ["0:00", "1:01", "1:01:01"]);
+    }
+
+    #[test]
+    fn empty_parameters_are_left_out() {
+        assert_eq!(path_with("/search", [("q", "a b"), ("tag", "")]), "/search?q=a+b");
+        assert_eq!(path_with("/search", [("q", "")]), "/search");
+    }
+}

@@ -1,9 +1,0 @@
-//! Backups: a folder with copies of the databases and a manifest with their checksums.
-
-mod create;
-mod error;
-mod manifest;
-mod restore;
-
-pub(crate) use create::create_backup;
-pub(crate) use restore::{BackupKeys, restore_backup};
