@@ -6,21 +6,29 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Modules of the package `vademecum`, top layer first. A module imports only modules that come
-/// after it. The direction between crates is kept by their manifests.
-const LAYERS: [&str; 11] = [
-    "main",
-    "cli",
-    "fuzzing",
-    "app",
-    "registry",
-    "transport",
-    "pages",
-    "tools",
-    "services",
-    "actors",
-    "collections",
+use crate::support::import_graph::ImportGraph;
+
+/// Crates, top layer first. A crate depends only on crates of lower layers; those of one line do not
+/// depend on each other.
+const LAYERS: [&[&str]; 14] = [
+    &["vademecum"],
+    &["eval"],
+    &["web"],
+    &["tools"],
+    &["services"],
+    &["actors"],
+    &["tldw", "import"],
+    &["notes", "media", "chats", "characters", "prompts", "collections"],
+    &["vault", "embed", "mcp", "oauth"],
+    &["source", "accounts", "replication"],
+    &["search", "sql"],
+    &["core", "store", "sandbox"],
+    &["model"],
+    &["fts5"],
 ];
+
+/// Maximum number of lines of a crate, without tests.
+const MAX_CRATE_LINES: usize = 14_000;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -64,78 +72,98 @@ fn program() -> Vec<(String, String)> {
     code_below(&["src", "crates"])
 }
 
-/// The top-level module of a file below `src`.
-fn module(name: &str) -> &str {
-    let inside = name.strip_prefix("src/").unwrap();
-    inside.split(['/', '.']).next().unwrap()
-}
-
-/// The position of a module in [`LAYERS`].
-fn layer(module: &str) -> usize {
-    let found = LAYERS.iter().position(|it| *it == module);
-    found.unwrap_or_else(|| panic!("`{module}` is in no layer"))
-}
-
-/// Modules that `code` imports as `crate::module` or `crate::{module, module::…}`.
-fn imported_modules(code: &str) -> BTreeSet<String> {
-    let mut modules = BTreeSet::new();
-    for (at, path) in code.match_indices("crate::") {
-        let rest = &code[at + path.len()..];
-        let word = |text: &str| -> String {
-            text.trim_start().chars().take_while(|it| it.is_alphanumeric() || *it == '_').collect()
-        };
-        match rest.strip_prefix('{') {
-            None => drop(modules.insert(word(rest))),
-            Some(list) => modules.extend(top_level(list).iter().map(|item| word(item))),
-        }
-    }
-    modules.retain(|module| !module.is_empty());
-    modules
-}
-
-/// Items of an import list up to its closing brace; nested lists stay within their item.
-fn top_level(list: &str) -> Vec<String> {
-    let mut items = vec![String::new()];
-    let mut depth = 0;
-    for letter in list.chars() {
-        match letter {
-            '{' => depth += 1,
-            '}' if depth == 0 => break,
-            '}' => depth -= 1,
-            ',' if depth == 0 => items.push(String::new()),
-            letter => items.last_mut().unwrap().push(letter),
-        }
-    }
-    items
-}
-
 /// Files of the program whose code contains any of `words`.
 fn files_naming(words: &[&str]) -> Vec<String> {
     let names = |code: &str| words.iter().any(|word| code.contains(word));
     program().into_iter().filter(|(_, code)| names(code)).map(|(name, _)| name).collect()
 }
 
-#[test]
-fn import_scan_reads_nested_lists_and_paths() {
-    let code =
-        "use crate::auth::X;\nuse crate::{\n a::{b, c},\n d,\n e::f,\n};\nlet x = crate::g::h();";
-    assert_eq!(
-        imported_modules(code),
-        BTreeSet::from(["a", "auth", "d", "e", "g"].map(str::to_owned))
-    );
+/// Manifests of the crates: name without `vademecum-`, folder, manifest.
+fn manifests() -> Vec<(String, String, toml::Table)> {
+    let mut found = vec![("vademecum".to_owned(), "src".to_owned(), root().join("Cargo.toml"))];
+    for group in ["crates", "sources"] {
+        for entry in fs::read_dir(root().join(group)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let manifest = root().join(group).join(&name).join("Cargo.toml");
+            found.push((name.clone(), format!("{group}/{name}/src"), manifest));
+        }
+    }
+    let read = |path: PathBuf| fs::read_to_string(path).unwrap().parse().unwrap();
+    found.into_iter().map(|(name, folder, path)| (name, folder, read(path))).collect()
+}
+
+/// The position of a crate in [`LAYERS`].
+fn layer(name: &str) -> usize {
+    let found = LAYERS.iter().position(|layer| layer.contains(&name));
+    found.unwrap_or_else(|| panic!("`{name}` is in no layer"))
+}
+
+/// Names of the crates of the workspace that a table of a manifest names.
+fn own_dependencies(manifest: &toml::Table, table: &str) -> Vec<String> {
+    let listed = manifest.get(table).and_then(toml::Value::as_table);
+    let names = listed.into_iter().flat_map(|table| table.keys());
+    names.filter_map(|name| name.strip_prefix("vademecum-")).map(str::to_owned).collect()
 }
 
 #[test]
-fn imports_point_to_lower_layers() {
-    for (name, code) in code_below(&["src"]) {
-        let importer = module(&name);
-        if importer == "lib" {
-            continue;
-        }
-        for imported in imported_modules(&code).iter().filter(|it| *it != importer) {
-            assert!(layer(importer) < layer(imported), "{name} imports `{imported}`");
+fn crates_depend_on_lower_layers() {
+    for (name, _, manifest) in manifests().iter().filter(|(name, ..)| name != "testing") {
+        for used in own_dependencies(manifest, "dependencies") {
+            assert!(layer(name) < layer(&used), "{name} depends on {used}");
         }
     }
+}
+
+#[test]
+fn crates_have_at_most_14_000_lines() {
+    for (name, folder, _) in manifests() {
+        let lines = program_lines(&folder);
+        assert!(lines <= MAX_CRATE_LINES, "{name} has {lines} lines");
+    }
+}
+
+/// Number of lines of the files below `folder`, without unit tests.
+fn program_lines(folder: &str) -> usize {
+    let is_test = |name: &str| name.ends_with("/tests.rs") || name.ends_with("_tests.rs");
+    files(folder, "rs")
+        .iter()
+        .filter(|(name, _)| !is_test(name))
+        .map(|(_, text)| text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")).count())
+        .sum()
+}
+
+#[test]
+fn protocol_depends_on_no_database() {
+    // `cargo tree` would need the registry; the manifests of the workspace say the same.
+    let crates = manifests();
+    let mut open = vec!["mcp".to_owned()];
+    let mut seen = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        let (_, _, manifest) = crates.iter().find(|(known, ..)| *known == name).unwrap();
+        let listed = manifest["dependencies"].as_table().unwrap();
+        for database in ["rusqlite", "r2d2", "r2d2_sqlite", "vademecum-store", "vademecum-fts5"] {
+            let is_optional = |value: &toml::Value| {
+                value.get("optional").and_then(toml::Value::as_bool) == Some(true)
+            };
+            let is_used = listed.get(database).is_some_and(|value| !is_optional(value));
+            assert!(!is_used, "{name} depends on {database}");
+        }
+        for used in own_dependencies(manifest, "dependencies") {
+            if seen.insert(used.clone()) {
+                open.push(used);
+            }
+        }
+    }
+}
+
+#[test]
+fn files_import_in_no_circle() {
+    let circles: Vec<Vec<String>> = manifests()
+        .into_iter()
+        .flat_map(|(_, folder, _)| ImportGraph::read(&folder).circles())
+        .filter(|circle| circle.len() > 2)
+        .collect();
+    assert!(circles.is_empty(), "{circles:#?}");
 }
 
 #[test]
@@ -164,7 +192,7 @@ fn only_config_reads_the_environment() {
 #[test]
 fn only_transport_uses_the_web_framework() {
     for name in files_naming(&["actix_web", "actix_ws", "awc"]) {
-        assert!(name.starts_with("src/transport/"), "{name}");
+        assert!(name.starts_with("crates/web/"), "{name}");
     }
 }
 
@@ -178,7 +206,7 @@ fn only_cli_prints_and_erases_errors() {
 #[test]
 fn only_mcp_writes_json_rpc_messages() {
     let others =
-        ["src/cli/get.rs", "src/cli/demo.rs", "src/fuzzing/server.rs", "src/transport/http.rs"];
+        ["crates/web/src/http.rs", "src/cli/get.rs", "src/cli/demo.rs", "src/fuzzing/server.rs"];
     for name in files_naming(&["jsonrpc"]) {
         assert!(name.starts_with("crates/mcp/") || others.contains(&name.as_str()), "{name}");
     }
@@ -201,8 +229,8 @@ fn source_manifests_name_no_other_source() {
         .into_iter()
         .filter(|(name, _)| name.ends_with("Cargo.toml"))
         .collect();
-    // The sources, the kit, fts5 and tldw.
-    assert_eq!(manifests.len(), sources.len() + 3);
+    // The sources, fts5 and tldw.
+    assert_eq!(manifests.len(), sources.len() + 2);
     for (name, text) in manifests {
         let manifest: toml::Table = text.parse().unwrap();
         let needed: BTreeSet<&str> = ["dependencies", "dev-dependencies", "build-dependencies"]

@@ -8,16 +8,8 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use vademecum_core::auth::KeyId;
 
-use super::GrantToken;
-
 /// Prefix of every key. Lets secret scanners find leaked keys.
 const KEY_PREFIX: &str = "vdm_";
-
-/// Returns the id in an API key or in a token of a grant, valid or not; `None` for other tokens.
-pub fn key_of_token(token: &SecretString) -> Option<KeyId> {
-    let grant = || GrantToken::parse(token).map(|token| token.key().clone());
-    ApiKey::parse(token).map(|key| key.id).or_else(grant)
-}
 
 /// Full key as its owner holds it: `vdm_<id>_<secret>`.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ use vademecum_model::{Deadline, Timestamp};
 use super::{
     AccountError, Accounts, AuthRejection, KeyRecord,
     accounts::{READ_TIMEOUT, store_error},
+    api_key::ApiKey,
 };
 
 /// Kind of a token that the authorization server issues.
@@ -186,6 +187,12 @@ impl Accounts {
         });
         found.map_err(store_error("look up an access token"))
     }
+}
+
+/// Returns the id in an API key or in a token of a grant, valid or not; `None` for other tokens.
+pub fn key_of_token(token: &SecretString) -> Option<KeyId> {
+    let grant = || GrantToken::parse(token).map(|token| token.key().clone());
+    ApiKey::parse(token).map(|key| key.id).or_else(grant)
 }
 
 #[cfg(test)]

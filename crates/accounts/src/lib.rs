@@ -25,12 +25,11 @@ mod user_folders;
 mod user_status;
 
 pub use accounts::{Accounts, KeyRecord, KeyRequest, UserRecord};
-pub use api_key::key_of_token;
 pub use authenticator::Authenticator;
 pub use credentials::Credentials;
 pub use deny_rules::DenyRules;
 pub use error::{AccountError, AuthError};
-pub use grant::{GrantToken, GrantTokenKind};
+pub use grant::{GrantToken, GrantTokenKind, key_of_token};
 pub use id_token::{IdTokenVerifier, LoginClaims};
 pub use local::{CallerAccount, LocalToken};
 pub use login_throttle::LoginThrottle;

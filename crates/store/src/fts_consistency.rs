@@ -6,35 +6,13 @@ use rusqlite::{Connection, named_params};
 use vademecum_model::{Deadline, FtsTable};
 
 use super::{
-    Database, Store, StoreError,
+    Database, DerivedFtsTable, Store, StoreError,
     file::{begin_immediate, open_connection},
+    fts_version::{definition, newest_version, set_fts_version},
 };
 
 /// Maximum time to compare a full-text table with its rows.
 const CHECK_TIMEOUT: Duration = Duration::from_mins(10);
-
-/// Version of full-text tables (`docs/adr/0009-custom-tokenizer.md`).
-const FTS_VERSION: i64 = 3;
-/// Version of those with another definition than that of the migrations: their text is first.
-const TEXT_FIRST_VERSION: i64 = 4;
-
-/// A full-text table and the statements that derive it from rows.
-#[derive(Clone, Copy, Debug)]
-pub struct DerivedFtsTable {
-    /// Name of the table.
-    pub table: &'static str,
-    /// Statement that counts the rows absent from the table as `missing`, and the table's entries
-    /// without a row as `stray`.
-    pub count_differences_sql: &'static str,
-    /// Statements that fill the empty table from all rows.
-    pub fill_sql: &'static str,
-    /// Definition of the table.
-    pub index: &'static FtsTable,
-    /// Statement that indexes the row `:key` from the stored rows, replacing its previous entry.
-    pub reindex_sql: &'static str,
-    /// Statement that removes the row `:key` from the table.
-    pub unindex_sql: &'static str,
-}
 
 /// Differences between a full-text table and its rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,38 +109,6 @@ impl Store {
         // Readers can delay the checkpoint; it is then completed later.
         connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(())).map_err(failed)
     }
-}
-
-/// Creates the empty full-text tables of a new file by their own definitions.
-pub(super) fn create_fts_tables(
-    connection: &Connection,
-    database: Database,
-) -> rusqlite::Result<()> {
-    for (table, sql) in database.fts_definitions() {
-        connection.execute_batch(&format!("DROP TABLE {table}; {sql}"))?;
-        set_fts_version(connection, database, table)?;
-    }
-    Ok(())
-}
-
-/// Returns the definition of a full-text table, if it is not that of the migrations.
-fn definition(database: Database, table: &str) -> Option<&'static str> {
-    let found = database.fts_definitions().iter().find(|(name, _)| *name == table);
-    found.map(|(_, sql)| *sql)
-}
-
-fn newest_version(database: Database, table: &str) -> i64 {
-    definition(database, table).map_or(FTS_VERSION, |_| TEXT_FIRST_VERSION)
-}
-
-fn set_fts_version(
-    connection: &Connection,
-    database: Database,
-    table: &str,
-) -> rusqlite::Result<()> {
-    let version = newest_version(database, table);
-    let version = named_params! { ":table": table, ":version": version };
-    connection.execute(include_str!("sql/set_fts_version.sql"), version).map(|_| ())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql};
 use vademecum_model::{Deadline, FtsTable};
 
-use super::{FtsIndex, StoreError, index_cache::IndexCaches, row_filter::FilterCache};
+use super::{FtsIndex, StoreError, filter_cache::FilterCache, index_cache::IndexCaches};
 use crate as yielding;
 
 /// Named parameters of a statement.

@@ -20,10 +20,11 @@ use rusqlite::{
 };
 use vademecum_fts5::{BLOCK_ROWS, RowBits};
 
-use super::{Parameters, Reader, StoreError};
+use super::{
+    Parameters, Reader, StoreError,
+    filter_cache::{BlockAnswers, FilterAnswers, FilterKey},
+};
 
-/// Number of filters whose answers are kept for a database. At a million rows, each takes 250 KB.
-const MAX_KEPT_FILTERS: usize = 16;
 /// Number of rows that are checked one by one; beyond that, loading all accepted rows is faster.
 const MAX_SINGLE_CHECKS: usize = 1_000;
 /// Number of checks between two deadline checks.
@@ -39,32 +40,6 @@ pub struct FilterStatements<'a> {
     pub all_sql: Option<&'static str>,
     /// The parameters.
     pub parameters: &'a Parameters<'a>,
-}
-
-/// Answers of recent filters on a database.
-#[derive(Debug, Default)]
-pub(super) struct FilterCache(Mutex<Vec<(FilterKey, FilterAnswers)>>);
-
-/// Identifies a filter and the state of the database.
-#[derive(Clone, Debug, PartialEq)]
-struct FilterKey {
-    connection: i64,
-    data_version: i64,
-    row_sql: &'static str,
-    parameters: Vec<Value>,
-}
-
-#[derive(Debug, Default)]
-struct FilterAnswers {
-    blocks: BTreeMap<i64, Box<BlockAnswers>>,
-    /// Rows without an answer do not pass.
-    complete: bool,
-}
-
-#[derive(Clone, Debug, Default)]
-struct BlockAnswers {
-    checked: RowBits,
-    accepted: RowBits,
 }
 
 /// A filter of full-text rows within a read transaction.
@@ -180,27 +155,6 @@ impl FilterKey {
             row_sql: statements.row_sql,
             parameters,
         })
-    }
-}
-
-impl FilterCache {
-    /// Removes and returns the answers of a filter, or returns none.
-    fn take(&self, key: &FilterKey) -> FilterAnswers {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.iter().position(|(known, _)| known == key);
-        found.map(|position| kept.remove(position).1).unwrap_or_default()
-    }
-
-    /// Keeps the answers of a filter, and removes those of earlier states.
-    fn put(&self, key: FilterKey, answers: FilterAnswers) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|(known, _)| {
-            known.connection != key.connection || known.data_version == key.data_version
-        });
-        if kept.len() >= MAX_KEPT_FILTERS {
-            kept.remove(0);
-        }
-        kept.push((key, answers));
     }
 }
 

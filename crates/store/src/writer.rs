@@ -9,9 +9,9 @@ use vademecum_model::{FtsTable, JournalLimits};
 
 use super::{
     Reader, StoreError,
+    filter_cache::FilterCache,
     index_cache::{IndexCaches, TableState},
     reader::Parameters,
-    row_filter::FilterCache,
     write_buffer::{BufferedRow, WriteBuffer, for_each_prepared},
 };
 

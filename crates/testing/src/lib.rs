@@ -6,6 +6,7 @@ mod following;
 mod fuzz_inputs;
 mod memory_archive;
 mod recent_order;
+mod source_fixture;
 mod source_promises;
 #[cfg(unix)]
 mod sshd;
@@ -14,6 +15,7 @@ pub use awkward_queries::AWKWARD_QUERIES;
 pub use following::{FOLLOW_OPTIONS, check_following, follow_archive};
 pub use fuzz_inputs::{Mutator, for_each_mutated_seed, seeds, seeds_folder};
 pub use memory_archive::{Content, MemoryArchive};
-pub use source_promises::{SourceFixture, check_batched_index_writes, check_source_contract};
+pub use source_fixture::SourceFixture;
+pub use source_promises::{check_batched_index_writes, check_source_contract};
 #[cfg(unix)]
 pub use sshd::Sshd;

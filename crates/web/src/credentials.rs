@@ -26,7 +26,7 @@ use vademecum_core::{
 };
 use vademecum_mcp::{ReplyStatus, Service};
 
-use super::{ServerState, origin_check::is_from_browser_extension, websocket::WEBSOCKET_PATH};
+use super::{ServerState, origin_check::is_from_browser_extension, wire_names::WEBSOCKET_PATH};
 
 /// Header for API keys of clients that cannot send `Authorization`.
 const API_KEY_HEADER: &str = "x-api-key";

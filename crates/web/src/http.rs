@@ -12,7 +12,8 @@ use super::{
     accept::accepts_event_stream,
     credentials::{self, AuthenticatedCaller},
     event_stream::EventStream,
-    query::{SESSION_HEADER, read_peer},
+    query::read_peer,
+    wire_names::SESSION_HEADER,
 };
 
 /// Handles a message. The response is JSON, or an event stream if other messages precede the reply

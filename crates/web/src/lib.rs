@@ -25,6 +25,7 @@ mod stdio;
 pub mod templates;
 mod websocket;
 mod well_known;
+mod wire_names;
 
 pub use caller_account::find_account;
 pub use connection::ConnectionCount;

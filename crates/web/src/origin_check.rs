@@ -20,7 +20,7 @@ use vademecum_accounts::CallerAccount;
 use vademecum_mcp::Service;
 
 use super::{
-    ServerState, oauth::accepts_form, query::SESSION_HEADER, request_id::REQUEST_ID_HEADER,
+    ServerState, oauth::accepts_form, request_id::REQUEST_ID_HEADER, wire_names::SESSION_HEADER,
 };
 use crate::templates::CLIP_PATH;
 

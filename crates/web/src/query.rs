@@ -5,10 +5,7 @@ use serde::Deserialize;
 use vademecum_core::telemetry::TraceContext;
 use vademecum_mcp::{MessageHeaders, NameStyle, Peer, PeerConnection, RequestDefaults, SessionId};
 
-use super::credentials::AuthenticatedCaller;
-
-/// Header with the session id.
-pub(crate) const SESSION_HEADER: &str = "mcp-session-id";
+use super::{credentials::AuthenticatedCaller, wire_names::SESSION_HEADER};
 
 #[derive(Debug, Default, Deserialize)]
 struct QueryParams {

@@ -189,7 +189,7 @@ fn configure_routes(app: &mut web::ServiceConfig) {
             .default_service(web::to(http::unsupported_method)),
     )
     .service(
-        web::resource(websocket::WEBSOCKET_PATH)
+        web::resource(crate::wire_names::WEBSOCKET_PATH)
             .wrap(from_fn(credentials::authenticate_request))
             .route(web::get().to(websocket::open_websocket)),
     )

@@ -15,8 +15,6 @@ use super::{
     credentials::AuthenticatedCaller, fragments::FragmentBuffer, http, query::read_peer,
 };
 
-/// Path of the endpoint.
-pub(crate) const WEBSOCKET_PATH: &str = "/mcp/ws";
 /// WebSocket subprotocol.
 const SUBPROTOCOL: &str = "mcp";
 /// Maximum number of unanswered pings.

@@ -9,6 +9,7 @@
 extern crate vademecum_source;
 
 mod fork;
+mod full_text;
 mod read;
 mod remove;
 mod save;
@@ -16,7 +17,7 @@ mod window;
 
 use rusqlite::Row;
 use vademecum_model::{
-    ChatMatchScope, Draft, Field, Filters, FtsColumn, FtsTable, Hit, SaveOutcome, SourceName, Uri,
+    ChatMatchScope, Draft, Field, Filters, FtsTable, Hit, SaveOutcome, SourceName, Uri,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
 use vademecum_source::{
@@ -24,21 +25,11 @@ use vademecum_source::{
 };
 use vademecum_store::{Database, Reader, Writer};
 
+use full_text::{FULL_TEXT_TABLE, conversation_key, message_key, searched_columns};
+
 /// The conversations of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chats;
-
-/// The full-text table, with the ranking weight of each column.
-const FULL_TEXT_TABLE: FtsTable = FtsTable::new(
-    "chat_fts",
-    "chat_words",
-    &[
-        FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
-        FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
-        FtsColumn { name: "sender", field: Field::Author, weight: 2.0 },
-        FtsColumn { name: "neighbours", field: Field::Neighbours, weight: 0.3 },
-    ],
-);
 
 /// The statements on the items.
 static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Texts, FULL_TEXT_TABLE);
@@ -104,28 +95,6 @@ impl Source for Chats {
     fn remove_origin(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
         remove::remove_conversation(writer, origin)
     }
-}
-
-/// Returns the columns to search; empty means all. A filter by sender excludes titles, which have
-/// none.
-fn searched_columns(filters: &Filters) -> Vec<&'static str> {
-    match (filters.chat_scope, &filters.sender) {
-        (ChatMatchScope::Both, None) => Vec::new(),
-        (ChatMatchScope::Title, _) => vec!["title"],
-        (ChatMatchScope::Both, Some(_)) | (ChatMatchScope::Message, _) => {
-            vec!["sender", "content", "neighbours"]
-        }
-    }
-}
-
-/// Returns the rowid in the full-text table of a conversation's title and opening message.
-fn conversation_key(row: i64) -> i64 {
-    row * 2
-}
-
-/// Returns the rowid in the full-text table of a message other than the opening one.
-fn message_key(row: i64) -> i64 {
-    row * 2 + 1
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use vademecum_model::Deadline;
 use vademecum_source::SourceError;
 use vademecum_store::{Database, Durability, Reader, Store, Writer};
 
-use crate::nearest::CodeCache;
+use crate::code_cache::CodeCache;
 
 /// Options of FTS5: its defaults, and the memory for new words during a bulk load.
 const HASH_BYTES: i64 = 1 << 20;

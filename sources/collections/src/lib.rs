@@ -8,6 +8,7 @@
 extern crate vademecum_source;
 
 mod chunk_id;
+mod code_cache;
 mod collection;
 mod document;
 mod full_text;

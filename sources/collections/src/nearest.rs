@@ -3,10 +3,7 @@
 //! A scan over the 8-bit codes of all vectors, which are cached in memory, selects candidates; the
 //! full vectors of the candidates are then compared exactly.
 
-use std::{
-    cell::{Cell, RefCell},
-    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
-};
+use std::cell::{Cell, RefCell};
 
 use rusqlite::named_params;
 use vademecum_model::Timestamp;
@@ -19,6 +16,7 @@ use vademecum_store::{Reader, RowFilter, StoreError, Writer};
 
 use crate::{
     Collection, EmbeddingModel, Scope,
+    code_cache::CachedCodes,
     document::join_embedding_input,
     full_text::{has_hidden_documents, scope_filter},
 };
@@ -41,29 +39,6 @@ pub struct NearestChunks {
     pub has_more: bool,
     /// Number of vectors in the collection.
     pub compared: usize,
-}
-
-/// The in-memory cache of a collection's vector codes.
-#[derive(Debug, Default)]
-pub(crate) struct CodeCache(RwLock<CachedCodes>);
-
-#[derive(Debug, Default)]
-struct CachedCodes {
-    /// Highest `changed` number contained in the cache.
-    changed: i64,
-    codes: Option<QuantizedIndex>,
-}
-
-impl CodeCache {
-    fn read(&self) -> RwLockReadGuard<'_, CachedCodes> {
-        // A panic cannot leave wrong codes behind: the writer advances `changed` after each code,
-        // so an interrupted refresh is repeated.
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, CachedCodes> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Collection {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use unicode_normalization::char::is_combining_mark;
 
-use crate::words::fold_letter_slowly;
+use crate::folding::fold_letter_slowly;
 
 /// Number of characters of a page.
 const PAGE_LETTERS: usize = 256;
@@ -35,6 +35,16 @@ pub(crate) fn is_mark(letter: char) -> bool {
 /// Returns whether folding does not change a character.
 pub(crate) fn is_folded(letter: char) -> bool {
     has_class(letter, FOLDED)
+}
+
+/// Returns whether a character belongs to a script written without spaces or with attached endings:
+/// Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar.
+pub fn is_unspaced(letter: char) -> bool {
+    matches!(u32::from(letter),
+        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF
+        | 0x3005..=0x3007 | 0x3040..=0x30FF | 0x3130..=0x318F | 0x31F0..=0x31FF
+        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF
+        | 0xFF66..=0xFFDC | 0x2_0000..=0x3_FFFF)
 }
 
 fn has_class(letter: char, class: u8) -> bool {

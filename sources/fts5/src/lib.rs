@@ -7,6 +7,7 @@
 
 mod collect;
 mod ffi;
+mod folding;
 mod language;
 mod letters;
 mod postings;
@@ -23,10 +24,10 @@ mod words;
 pub use collect::{Alternatives, collect_postings};
 pub use ffi::{register, sqlite_heap_bytes};
 pub use language::{Language, Script};
-pub use letters::is_letter;
-pub use postings::{BLOCK_RANGES, BLOCK_ROWS, Posting, Postings, PostingsBlock, SEGMENT_WORDS};
+pub use letters::{is_letter, is_unspaced};
+pub use postings::{BLOCK_ROWS, Posting, Postings, PostingsBlock, SEGMENT_WORDS};
 pub use prepared::{PreparedText, with_prepared_texts};
-pub use row_bits::RowBits;
+pub use row_bits::{BLOCK_RANGES, RowBits};
 pub use row_lengths::{LONG_ROW_WORDS, PASSAGE_WORDS, RowLengths};
 pub use score_bounds::ScoreBounds;
 pub use spellings::{is_digit_space, is_emoji};
@@ -36,4 +37,4 @@ pub use tokens::{
     ACCENT_MARK, ALTERNATIVE_SEPARATOR, EXACT_MARK, accented_token, exact_token,
     for_each_index_token, language_token,
 };
-pub use words::{Word, WordKind, fold_word, for_each_candidate_word, for_each_word, is_unspaced};
+pub use words::{Word, WordKind, fold_word, for_each_candidate_word, for_each_word};

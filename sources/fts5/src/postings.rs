@@ -5,7 +5,10 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::{row_bits::RowBits, score_bounds::ScoreBounds};
+use crate::{
+    row_bits::{BLOCK_RANGES, RowBits},
+    score_bounds::ScoreBounds,
+};
 
 /// Length of a segment in words. Long rows are divided into segments.
 pub const SEGMENT_WORDS: u32 = 128;
@@ -13,8 +16,7 @@ pub const SEGMENT_WORDS: u32 = 128;
 const BLOCK_BITS: u32 = 16;
 /// Number of rows of a block.
 pub const BLOCK_ROWS: i64 = 1 << BLOCK_BITS;
-/// Number of ranges in a block.
-pub const BLOCK_RANGES: usize = 1_024;
+
 /// Blocks with more postings than this are also kept as a set of bits.
 const SPARSE_POSTINGS: usize = 2_048;
 /// Stands for a frequency whose index does not fit into one byte.

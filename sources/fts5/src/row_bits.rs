@@ -1,6 +1,7 @@
 //! Sets of rows of one block.
 
-use crate::postings::BLOCK_RANGES;
+/// Number of ranges in a block.
+pub const BLOCK_RANGES: usize = 1_024;
 
 /// A set of rows of one block, one bit each.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,10 +3,7 @@
 //! A word with signs inside is also stored as it is written without them. A word that ends or
 //! begins with a number is stored as a whole and in parts.
 
-use crate::{
-    letters::{is_letter, is_mark},
-    words::is_unspaced,
-};
+use crate::letters::{is_letter, is_mark, is_unspaced};
 
 /// Maximum length of the first part of a word that is also written without its signs.
 pub(crate) const MAX_JOINED_START: usize = 3;

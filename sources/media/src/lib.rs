@@ -9,13 +9,15 @@ extern crate vademecum_source;
 
 mod change;
 mod document_parts;
+mod full_text;
+mod media;
 mod read;
 mod save;
 mod sections;
 mod transcript;
 
 use vademecum_model::{
-    ChangedItem, Draft, Field, Filters, FtsColumn, FtsTable, Hit, ItemId, ListRequest, SaveOutcome,
+    ChangedItem, Draft, Field, Filters, FtsTable, Hit, ItemId, ListRequest, SaveOutcome,
     SourceName, TagChange, json_list,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
@@ -24,21 +26,8 @@ use vademecum_source::{
 };
 use vademecum_store::{Database, Reader, Writer};
 
-/// The media of one user.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Media;
-
-/// The full-text table, with the ranking weight of each column.
-const FULL_TEXT_TABLE: FtsTable = FtsTable::new(
-    "media_fts",
-    "media_words",
-    &[
-        FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
-        FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
-        FtsColumn { name: "author", field: Field::Author, weight: 1.0 },
-        FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
-    ],
-);
+use full_text::FULL_TEXT_TABLE;
+pub use media::Media;
 
 /// The statements on the items.
 static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Numbers, FULL_TEXT_TABLE);

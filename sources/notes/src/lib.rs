@@ -7,12 +7,13 @@
 extern crate vademecum_source;
 
 mod change;
+mod full_text;
 mod read;
 mod save;
 
 use vademecum_model::{
-    ChangedItem, Draft, Edit, Field, Filters, FtsColumn, FtsTable, Hit, ItemId, ListRequest,
-    SaveOutcome, SourceName, Suggestions, TagChange, json_list,
+    ChangedItem, Draft, Edit, Field, Filters, FtsTable, Hit, ItemId, ListRequest, SaveOutcome,
+    SourceName, Suggestions, TagChange, json_list,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
 use vademecum_source::{
@@ -20,22 +21,11 @@ use vademecum_source::{
 };
 use vademecum_store::{Database, Reader, Writer};
 
+use full_text::FULL_TEXT_TABLE;
+
 /// The notes of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Notes;
-
-/// The full-text table, with the ranking weight of each column.
-const FULL_TEXT_TABLE: FtsTable = FtsTable::new(
-    "note_fts",
-    "note_words",
-    &[
-        FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
-        FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
-        FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
-        FtsColumn { name: "names", field: Field::Title, weight: 1.0 },
-        FtsColumn { name: "folders", field: Field::Folder, weight: 0.5 },
-    ],
-);
 
 /// The statements on the items.
 static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Texts, FULL_TEXT_TABLE);

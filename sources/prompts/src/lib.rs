@@ -7,34 +7,23 @@
 extern crate vademecum_source;
 
 mod change;
+mod full_text;
 mod read;
 mod save;
 
 use vademecum_model::{
-    ChangedItem, Draft, Field, Filters, FtsColumn, FtsTable, Hit, ItemId, PromptField, SaveOutcome,
+    ChangedItem, Draft, Field, Filters, FtsTable, Hit, ItemId, PromptField, SaveOutcome,
     SourceName, StoredPrompt, TagChange,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
 use vademecum_source::{IdType, ItemStatements, Source, SourceError};
 use vademecum_store::{Database, Reader, Writer};
 
+use full_text::FULL_TEXT_TABLE;
+
 /// The prompts of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prompts;
-
-/// The full-text table, with the ranking weight of each column.
-const FULL_TEXT_TABLE: FtsTable = FtsTable::new(
-    "prompt_fts",
-    "prompt_words",
-    &[
-        FtsColumn { name: "name", field: Field::Title, weight: 2.0 },
-        FtsColumn { name: "details", field: Field::Description, weight: 1.0 },
-        FtsColumn { name: "system_prompt", field: Field::SystemPrompt, weight: 1.0 },
-        FtsColumn { name: "user_prompt", field: Field::UserPrompt, weight: 1.0 },
-        FtsColumn { name: "author", field: Field::Author, weight: 1.0 },
-        FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
-    ],
-);
 
 /// The statements on the items.
 static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Numbers, FULL_TEXT_TABLE);

@@ -9,6 +9,7 @@ mod event_stream;
 mod folder_snapshot;
 mod http;
 mod http_client;
+pub(crate) mod import_graph;
 mod library;
 mod mcp_client;
 mod oauth;

@@ -19,7 +19,7 @@ use vademecum_search::FtsQuery;
 use vademecum_store::{DataFolder, Database, Durability, PartName, Store};
 
 use super::{
-    CollectionError,
+    CollectionError, CollectionRecord,
     build_claim::BuildClaim,
     collection_files, folder_scan,
     generation_lease::{GenerationLease, LeaseError},
@@ -48,23 +48,6 @@ pub struct Catalogue {
 /// The file of a collection was replaced and removed, or is missing.
 #[derive(Debug)]
 struct ReplacedFile;
-
-/// The row of a collection in the catalogue.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CollectionRecord {
-    /// Number of the collection, also used as that of its source.
-    pub source_id: i64,
-    /// Name of the collection, also used as that of its source.
-    pub name: String,
-    /// Owner; without one, all users see the collection.
-    pub owner: Option<String>,
-    /// Name of its database file, in the folder of collections.
-    pub file: String,
-    /// Its [`super::CollectionPlan`], as JSON.
-    pub plan: String,
-    /// Time of the last change.
-    pub updated_at: Option<Timestamp>,
-}
 
 /// A collection that a principal may see, with the access rights to its documents.
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@ mod catalogue;
 mod chunk_vectors;
 mod chunking;
 mod collection_files;
+mod collection_record;
 mod document_source;
 mod error;
 mod folder_scan;
@@ -30,7 +31,8 @@ mod table_source;
 mod table_sql;
 mod tables;
 
-pub use catalogue::{Catalogue, CollectionRecord, VisibleCollection};
+pub use catalogue::{Catalogue, VisibleCollection};
+pub use collection_record::CollectionRecord;
 pub use error::CollectionError;
 pub use ingest::{Ingest, ProgressCallback};
 pub use plan::{CollectionPlan, CollectionSpec};

@@ -8,6 +8,7 @@ use super::{
     groups::Groups,
     layout::Layout,
     map::{MapItem, Topic, TopicLink, TopicMap},
+    map_input::MapInput,
     names::TopicName,
     neighbours::{SimilarityGraph, find_neighbours},
     number::to_f64,
@@ -18,16 +19,6 @@ use super::{
 const LETTER_WIDTH: f64 = 9.0;
 /// Minimum strength of a link relative to the strongest.
 const MIN_LINK_STRENGTH: f64 = 0.3;
-
-/// An item of a library, as far as a map needs it.
-#[derive(Debug)]
-pub(super) struct MapInput {
-    pub(super) uri: Uri,
-    pub(super) title: String,
-    pub(super) tags: Vec<String>,
-    /// Beginning of the text.
-    pub(super) text: String,
-}
 
 /// Builds the map of items. `vectors` has the vectors of the items that have one.
 pub(super) fn build_map(inputs: Vec<MapInput>, vectors: &[Option<Vec<f32>>]) -> TopicMap {

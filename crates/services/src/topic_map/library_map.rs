@@ -6,10 +6,7 @@ use vademecum_actors::{CallContext, CallError, Library, ListItems, ListPage};
 use vademecum_model::{Deadline, Hit, ListOrder, ListRequest, SourceName, Uri};
 use vademecum_search::make_snippet;
 
-use super::{
-    builder::{MapInput, build_map},
-    map::TopicMap,
-};
+use super::{builder::build_map, map::TopicMap, map_input::MapInput};
 
 /// Maximum number of items on a map.
 const MAX_ITEMS: usize = 1_500;

@@ -10,6 +10,7 @@ mod groups;
 mod layout;
 mod library_map;
 mod map;
+mod map_input;
 mod names;
 mod neighbours;
 mod number;

@@ -117,7 +117,7 @@ fn capitalize(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::builder::MapInput, *};
+    use super::{super::map_input::MapInput, *};
 
     fn names(titles: &[&str], groups: &[&[usize]]) -> Vec<TopicName> {
         let inputs: Vec<MapInput> =

@@ -150,7 +150,7 @@ fn nearest(near: impl Iterator<Item = (usize, f64)>) -> Neighbours {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::builder::MapInput, *};
+    use super::{super::map_input::MapInput, *};
 
     fn terms(texts: &[&str]) -> TermIndex {
         let inputs: Vec<MapInput> = texts.iter().map(|text| MapInput::for_test("", text)).collect();

@@ -117,7 +117,7 @@ fn most_frequent<'t>(spellings: impl Iterator<Item = &'t str>) -> Option<String>
 
 #[cfg(test)]
 mod tests {
-    use super::{super::builder::MapInput, *};
+    use super::{super::map_input::MapInput, *};
 
     fn phrase(texts: &[&str], number: usize) -> String {
         let inputs: Vec<MapInput> = texts.iter().map(|text| MapInput::for_test("", text)).collect();

@@ -7,7 +7,7 @@ use std::{
 
 use vademecum_search::content_words;
 
-use super::{builder::MapInput, number::to_f64};
+use super::{map_input::MapInput, number::to_f64};
 
 /// Maximum number of terms by which an item is compared: those with the highest weights.
 const MAX_ITEM_TERMS: usize = 48;

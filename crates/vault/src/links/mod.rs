@@ -7,6 +7,7 @@
 //! finds the items that links lead to: a database stores only links of its own items, but a link may
 //! lead to an item of another one.
 
+mod body_text;
 mod dates;
 mod dialect;
 mod extract;

@@ -139,5 +139,5 @@ pub fn find_quoting(
 
 /// Returns the text of an item in which quotes are looked up, with single spaces between its words.
 pub fn quotable_text(body: &DraftBody) -> String {
-    collapse(&super::record::body_text(body))
+    collapse(&super::body_text::body_text(body))
 }

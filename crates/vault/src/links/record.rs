@@ -9,6 +9,7 @@ use vademecum_store::{Durability, Reader, Store, StoreError, Writer};
 
 use super::{
     Dialect, Extracted, Link, LinkName, NameKind,
+    body_text::body_text,
     dialect::is_logseq_page,
     extract::extract_links,
     key::{
@@ -164,26 +165,6 @@ fn item_links(body: &DraftBody, place: &ItemPlace) -> Extracted {
     extracted.links.retain(|link| seen.insert((link.kind, link.key.clone())));
     extracted.links.truncate(MAX_PLAIN_LINKS);
     extracted
-}
-
-/// Returns the text of an item in which links are looked up.
-pub(super) fn body_text(body: &DraftBody) -> String {
-    match body {
-        DraftBody::Note(note) => note.content.clone(),
-        DraftBody::Media(media) => media.content.clone(),
-        DraftBody::Chat(chat) => {
-            let texts: Vec<&str> = chat.messages.iter().map(|it| it.content.as_str()).collect();
-            texts.join("\n\n")
-        }
-        DraftBody::Prompt(prompt) => {
-            let texts = [&prompt.details, &prompt.system_prompt, &prompt.user_prompt];
-            texts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("\n\n")
-        }
-        DraftBody::Character(card) => {
-            let texts = [&card.description, &card.scenario, &card.creator_notes];
-            texts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("\n\n")
-        }
-    }
 }
 
 /// Returns the names by which links find an item.

@@ -7,6 +7,7 @@ use vademecum_services::topic_map::{MapItem, Topic, TopicMap};
 use super::{
     map_colours::topic_colours,
     map_picture::{Picture, render_picture},
+    map_topic::{REST_NAME, ShownTopic, shorten},
 };
 
 /// Maximum size of the content, in bytes.
@@ -17,17 +18,6 @@ const MAX_LISTED_BYTES: usize = 45_000;
 const LISTED_ITEMS: usize = 5;
 /// Maximum length of a title in the list, in characters.
 const MAX_TITLE_CHARS: usize = 80;
-/// Name of the topic of the items without one.
-pub(super) const REST_NAME: &str = "Other items";
-
-/// A topic with its items and its colour.
-#[derive(Debug)]
-pub(super) struct ShownTopic<'m> {
-    pub(super) topic: &'m Topic,
-    pub(super) items: Vec<&'m MapItem>,
-    /// Class of the style sheet.
-    pub(super) colour: &'static str,
-}
 
 /// Returns the content of the page. `item_path` returns the address of the page of an item.
 ///
@@ -159,14 +149,6 @@ fn kind_name(source: SourceName) -> Option<&'static str> {
         SourceName::Characters => Some("character"),
         SourceName::Prompts => Some("prompt"),
         SourceName::Collections => Some("collection"),
-    }
-}
-
-/// Cuts a text that is longer than `most` characters.
-pub(super) fn shorten(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
-        None => text.to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use vademecum_services::topic_map::{Topic, TopicMap};
 
-use super::map::REST_NAME;
+use super::map_topic::REST_NAME;
 
 /// Font sizes of the names of the smallest and the largest topics, in units of the map.
 const MIN_FONT_SIZE: f64 = 17.0;

@@ -8,8 +8,8 @@ use vademecum_model::Uri;
 use vademecum_services::topic_map::{MAP_SIZE, MapItem, Topic, TopicLink, TopicMap};
 
 use super::{
-    map::{ShownTopic, shorten},
     map_labels::{Area, LINE_HEIGHT, Label, place_labels},
+    map_topic::{ShownTopic, shorten},
 };
 
 /// Space around the circles, for names at the edge.

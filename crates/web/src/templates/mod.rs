@@ -22,6 +22,7 @@ mod map;
 mod map_colours;
 mod map_labels;
 mod map_picture;
+mod map_topic;
 mod markdown;
 mod message;
 mod parts;

@@ -1,0 +1,6 @@
+//! Names on the wire that several routes use.
+
+/// Path of the endpoint.
+pub(crate) const WEBSOCKET_PATH: &str = "/mcp/ws";
+/// Header with the session id.
+pub(crate) const SESSION_HEADER: &str = "mcp-session-id";
