@@ -12,7 +12,7 @@ demo:
 test:
     tests/run
 
-# Run the lints and unit tests of one crate: just check vademecum-kit
+# Run the lints and unit tests of one crate: just check vademecum-store
 check crate:
     cargo clippy -p {{ crate }} --all-targets -- -D warnings
     cargo test -p {{ crate }}
@@ -41,7 +41,7 @@ release:
 sbom:
     cargo cyclonedx --format json --override-filename vademecum.cdx --manifest-path Cargo.toml
     mkdir -p target && mv vademecum.cdx.json target/
-    find sources tests benches -name vademecum.cdx.json -delete
+    find crates sources tests benches -name vademecum.cdx.json -delete
 
 # Check licences, origins and advisories of all crates
 supply:
