@@ -12,6 +12,10 @@ demo:
 test:
     tests/run
 
+# Run the checks of a change, within minutes
+fast:
+    tests/run --fast
+
 # Run the lints and unit tests of one crate: just check vademecum-store
 check crate:
     cargo clippy -p {{ crate }} --all-targets -- -D warnings
@@ -24,6 +28,10 @@ fuzz *readers:
 # Regenerate the tool schemas; review the diff
 schemas:
     UPDATE_SCHEMAS=1 cargo test --test it schemas
+
+# Regenerate config.example.toml; review the diff
+example:
+    UPDATE_EXAMPLE=1 cargo test -p vademecum-core example
 
 # Benchmark ranking and searching against FTS5 and tantivy, and startup time
 bench:
