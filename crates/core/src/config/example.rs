@@ -28,7 +28,7 @@ enum Form {
     Commented,
 }
 
-/// What is written for a property of a schema.
+/// Form in which a property of a schema is written.
 enum Content {
     Value(Value, Form),
     Table,

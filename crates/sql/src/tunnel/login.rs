@@ -63,8 +63,8 @@ const OPTIONS: [&str; 21] = [
     "ForwardAgent=no",
     "LogLevel=ERROR",
     "PermitLocalCommand=yes",
-    // Runs once `ssh` is logged in. Standard input ends with this program, however it ends: then
-    // `ssh` is told to end, and the folder is removed.
+    // Runs once `ssh` is logged in. Standard input ends with this program, however it ends. The
+    // session of `ssh` is then closed, and the folder removed.
     "LocalCommand=exec 3<&0; { cat <&3; ssh -F none -S control -O exit tunnel; \
      rm -f askpass control identity known_hosts; rmdir \"$PWD\"; } >/dev/null 2>&1 & echo ready",
 ];
