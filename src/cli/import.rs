@@ -21,7 +21,7 @@ use super::{
     progress::{progress_bar, progress_callback},
 };
 use crate::app::App;
-pub use vademecum_services::import::ImportSummary;
+pub(super) use vademecum_services::import::ImportSummary;
 use vademecum_services::{
     import::{TargetUser, WatchEvent, copy_folders, import_files, watch_files},
     text::sanitize,

@@ -113,6 +113,7 @@ impl Library {
 
     /// Starts actors on the same files for which only the items exist that `access` permits. The
     /// actors run on the event loop of the caller.
+    #[must_use]
     pub fn restricted_to(
         &self,
         access: &Arc<ItemAccess>,

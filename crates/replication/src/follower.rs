@@ -100,7 +100,7 @@ impl ArchiveFile {
             connection.pragma_update(None, "foreign_keys", true)?;
             match followed? {
                 (head, _) if head.seq > 0 && head.schema < self.follower.database.schema() => {
-                    self.follower.upgrade(head)?
+                    self.follower.upgrade(head)?;
                 }
                 followed => return Ok(followed),
             }

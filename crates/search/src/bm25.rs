@@ -30,6 +30,7 @@ const MAX_SCORED_ROWS: usize = 1_024;
 const MIN_BOUNDED_POSTINGS: usize = 256;
 
 /// Finds and scores the rows that match a query.
+#[derive(Debug)]
 pub struct Bm25Scorer<'a> {
     phrases: Vec<ScoredPhrase<'a>>,
     required: usize,
@@ -40,6 +41,7 @@ pub struct Bm25Scorer<'a> {
     average_length: f64,
 }
 
+#[derive(Debug)]
 struct ScoredPhrase<'a> {
     postings: &'a Postings,
     weight: f64,

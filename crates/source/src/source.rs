@@ -12,9 +12,7 @@ use vademecum_model::{
     StoredPrompt, Suggestions, TagChange, Uri, json_list,
 };
 use vademecum_search::{FtsQuery, GetRequest, HitRequest, Item, RankRequest, Ranking};
-use vademecum_store::{
-    Database, DerivedFtsTable, FilterStatements, Reader, Store, StoreError, Writer,
-};
+use vademecum_store::{Database, DerivedFtsTable, FilterStatements, Reader, Store, Writer};
 
 use crate::{
     IdType, ListStatements, RankPlan, SimilarWord, SourceError, compare_titles,

@@ -11,7 +11,7 @@ use std::{
 
 use vademecum_fts5::{
     ACCENT_MARK, ALTERNATIVE_SEPARATOR, Alternatives, EXACT_MARK, Language, Script, accented_token,
-    exact_token, fold_word, language_token, with_stem,
+    exact_token, language_token, with_stem,
 };
 use vademecum_search::{InflectedWord, Phrase, QueryLanguage, QueryWord, TypedWord, WordStems};
 use vademecum_store::{FtsIndex, StoreError};

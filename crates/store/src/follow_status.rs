@@ -116,18 +116,22 @@ impl FollowStatus {
         }
     }
 
+    /// Counts a write that was stored.
     pub fn count_put(&self) {
         self.puts.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a write that is repeated because another came first.
     pub fn count_conflict(&self) {
         self.conflicts.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a time that changes of others were fetched.
     pub fn count_followed(&self) {
         self.followed.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a copy that was discarded.
     pub fn count_discarded(&self) {
         self.discarded.fetch_add(1, Ordering::Relaxed);
     }

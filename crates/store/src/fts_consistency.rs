@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use rusqlite::{Connection, named_params};
-use vademecum_model::{Deadline, FtsTable};
+use vademecum_model::Deadline;
 
 use super::{
-    Database, DerivedFtsTable, Store, StoreError,
+    DerivedFtsTable, Store, StoreError,
     file::{begin_immediate, open_connection},
     fts_version::{definition, newest_version, set_fts_version},
 };

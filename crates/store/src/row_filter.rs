@@ -5,24 +5,18 @@
 //! data_version`), and readers commit nothing. The counts of different connections are not
 //! comparable, so answers are kept for each connection.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::{
     CachedStatement, Connection, ToSql,
     functions::FunctionFlags,
     types::{ToSqlOutput, Value},
 };
-use vademecum_fts5::{BLOCK_ROWS, RowBits};
+use vademecum_fts5::BLOCK_ROWS;
 
 use super::{
     Parameters, Reader, StoreError,
-    filter_cache::{BlockAnswers, FilterAnswers, FilterKey},
+    filter_cache::{FilterAnswers, FilterKey},
 };
 
 /// Number of rows that are checked one by one; beyond that, loading all accepted rows is faster.

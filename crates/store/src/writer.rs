@@ -64,6 +64,7 @@ pub struct TableChanges {
 }
 
 impl<'a> Writer<'a> {
+    /// Wraps a transaction on the writable connection.
     pub fn new(transaction: &'a Transaction<'a>, journal_limits: JournalLimits) -> Self {
         let (buffer, written) = (RefCell::default(), RefCell::default());
         Self { transaction, journal_limits, buffer, written }

@@ -3,9 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use vademecum_model::{
-    Change, ChangedItem, CorpusStatistics, Deadline, Draft, Filters, Hit, ItemAccess, ItemId,
-    ListOrder, ListRequest, Order, PageRequest, Preferences, Retrieval, RetrievalMode,
-    RetrievalOptions, SaveOutcome, SourceAccess, SourceName, Suggestions, TagChange,
+    Change, ChangedItem, CorpusStatistics, Deadline, Draft, Filters, Hit, ItemId, Order,
+    PageRequest, Preferences, Retrieval, RetrievalOptions, SaveOutcome, Suggestions,
 };
 use vademecum_replication::FollowedData;
 use vademecum_search::{FtsQuery, GetRequest, HitRequest, RankRequest, RankedMatch, Ranking};
@@ -20,8 +19,8 @@ type LoadItemResult = Result<vademecum_search::Item, SourceError>;
 pub struct SourceFixture<S> {
     /// The source under test.
     pub source: S,
-    pub store: Store,
-    pub folder: tempfile::TempDir,
+    pub(crate) store: Store,
+    pub(crate) folder: tempfile::TempDir,
 }
 
 impl<S: Source> SourceFixture<S> {
@@ -173,6 +172,7 @@ impl<S: Source> SourceFixture<S> {
         self.store.write(Durability::Bulk, work).expect("the write succeeds")
     }
 
+    /// Loads matches as hits.
     pub fn load_hits(
         &self,
         query: &str,

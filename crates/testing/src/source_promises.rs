@@ -3,14 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use vademecum_model::{
-    Change, ChangedItem, CorpusStatistics, Deadline, Draft, Filters, Hit, ItemAccess, ItemId,
-    ListOrder, ListRequest, Order, PageRequest, Preferences, Retrieval, RetrievalMode,
-    RetrievalOptions, SaveOutcome, SourceAccess, SourceName, Suggestions, TagChange,
+    Change, Deadline, Draft, Filters, ItemAccess, ItemId, ListOrder, ListRequest, Retrieval,
+    RetrievalMode, RetrievalOptions, SaveOutcome, SourceAccess, SourceName, Suggestions, TagChange,
 };
-use vademecum_replication::FollowedData;
-use vademecum_search::{FtsQuery, GetRequest, HitRequest, RankRequest, RankedMatch, Ranking};
+use vademecum_search::{FtsQuery, GetRequest, RankRequest, RankedMatch};
 use vademecum_source::{Source, SourceError};
-use vademecum_store::{Durability, Replication as _, Store, StoreError, Writer};
+use vademecum_store::{Durability, Store, Writer};
 
 use super::{
     SourceFixture, awkward_queries::check_awkward_queries, recent_order::check_recent_order,

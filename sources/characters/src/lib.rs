@@ -14,7 +14,7 @@ mod read;
 mod save;
 
 use vademecum_model::{
-    ChangedItem, Draft, Field, Filters, FtsTable, Hit, ItemId, SaveOutcome, SourceName, TagChange,
+    ChangedItem, Draft, Filters, FtsTable, Hit, ItemId, SaveOutcome, SourceName, TagChange,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
 use vademecum_source::{IdType, ItemStatements, Source, SourceError};

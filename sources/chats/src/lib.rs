@@ -17,7 +17,7 @@ mod window;
 
 use rusqlite::Row;
 use vademecum_model::{
-    ChatMatchScope, Draft, Field, Filters, FtsTable, Hit, SaveOutcome, SourceName, Uri,
+    ChatMatchScope, Draft, Filters, FtsTable, Hit, SaveOutcome, SourceName, Uri,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
 use vademecum_source::{

@@ -39,6 +39,7 @@ impl RowLengths {
     }
 
     /// Returns a copy with the lengths of some rows replaced.
+    #[must_use]
     pub fn with_rows(&self, rows: &[(i64, u32)]) -> Self {
         let mut all: HashMap<i64, u32> = match self {
             Self::Dense(dense) => {

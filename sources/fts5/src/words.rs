@@ -8,10 +8,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use unicode_normalization::{
-    UnicodeNormalization as _,
-    char::{decompose_compatible, is_combining_mark},
-};
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::{
     folding::fold_letter_slowly,

@@ -17,8 +17,8 @@ mod sections;
 mod transcript;
 
 use vademecum_model::{
-    ChangedItem, Draft, Field, Filters, FtsTable, Hit, ItemId, ListRequest, SaveOutcome,
-    SourceName, TagChange, json_list,
+    ChangedItem, Draft, Filters, FtsTable, Hit, ItemId, ListRequest, SaveOutcome, SourceName,
+    TagChange, json_list,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
 use vademecum_source::{

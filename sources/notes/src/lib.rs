@@ -12,8 +12,8 @@ mod read;
 mod save;
 
 use vademecum_model::{
-    ChangedItem, Draft, Edit, Field, Filters, FtsTable, Hit, ItemId, ListRequest, SaveOutcome,
-    SourceName, Suggestions, TagChange, json_list,
+    ChangedItem, Draft, Edit, Filters, FtsTable, Hit, ItemId, ListRequest, SaveOutcome, SourceName,
+    Suggestions, TagChange, json_list,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
 use vademecum_source::{

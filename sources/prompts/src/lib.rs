@@ -12,8 +12,8 @@ mod read;
 mod save;
 
 use vademecum_model::{
-    ChangedItem, Draft, Field, Filters, FtsTable, Hit, ItemId, PromptField, SaveOutcome,
-    SourceName, StoredPrompt, TagChange,
+    ChangedItem, Draft, Filters, FtsTable, Hit, ItemId, PromptField, SaveOutcome, SourceName,
+    StoredPrompt, TagChange,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
 use vademecum_source::{IdType, ItemStatements, Source, SourceError};

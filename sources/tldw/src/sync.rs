@@ -117,7 +117,7 @@ impl SourceSync<'_> {
     /// Returns the items to read and the origins of items that no longer exist.
     fn find_changes(&mut self) -> Result<(Vec<ChangedItem>, Vec<String>), TldwError> {
         let mut known =
-            vademecum_source::list_origins(&self.store, self.source.name(), &self.origins)?;
+            vademecum_source::list_origins(self.store, self.source.name(), &self.origins)?;
         let file = self.file;
         let listed = file.read(|connection| self.list_changed_items(connection, &mut known));
         let changed = listed.map_err(|error| file.read_error(error))?;

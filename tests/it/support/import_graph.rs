@@ -191,8 +191,8 @@ fn plain_code(text: &str) -> String {
     while let Some(letter) = rest.chars().next() {
         let skipped = if rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("r#\"") {
-            rest[3..].find("\"#").map_or(rest.len(), |at| at + 5)
+        } else if let Some(raw) = rest.strip_prefix("r#\"") {
+            raw.find("\"#").map_or(rest.len(), |at| at + 5)
         } else if letter == '"' {
             text_length(rest)
         } else if letter == '\'' {

@@ -111,11 +111,13 @@ impl AccessRules {
     }
 
     /// Takes away the library.
+    #[must_use]
     pub fn without_library(self) -> Self {
         Self { is_guest: true, ..self }
     }
 
     /// Adds the deny rules that apply.
+    #[must_use]
     pub fn with_denied<'a>(mut self, rules: impl IntoIterator<Item = &'a Deny>) -> Self {
         let added = rules.into_iter().map(|rule| DenyRule {
             client: rule.client.clone(),

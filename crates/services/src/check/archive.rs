@@ -1,7 +1,7 @@
 //! Checks of the archive: whether it can be reached, and whether the files follow it.
 
 use vademecum_core::auth::UserId;
-use vademecum_replication::{ArchivedStore, FollowOptions, FollowedData};
+use vademecum_replication::ArchivedStore;
 use vademecum_store::{ArchiveError, DataFolder, FileState, Head, Store, StoreError};
 
 use super::findings::CheckFindings;
@@ -100,6 +100,8 @@ mod tests {
 
     use vademecum_store::{Database, Durability};
     use vademecum_testing::MemoryArchive;
+
+    use vademecum_replication::{FollowOptions, FollowedData};
 
     use super::*;
 

@@ -3,7 +3,6 @@
 use vademecum_accounts::ServerKey;
 use vademecum_actors::error_chain;
 use vademecum_core::auth::UserId;
-use vademecum_replication::{ArchivedStore, FollowOptions, FollowedData};
 use vademecum_store::{Archive, DataFolder, Replication, Store, StoreError};
 
 use super::{
@@ -219,6 +218,8 @@ mod tests {
 
     use vademecum_store::{Database, Durability};
     use vademecum_testing::MemoryArchive;
+
+    use vademecum_replication::{ArchivedStore as _, FollowOptions, FollowedData};
 
     use super::*;
 

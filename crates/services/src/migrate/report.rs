@@ -39,6 +39,7 @@ pub(super) enum Outcome {
 
 impl Amount {
     /// Returns the sum.
+    #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
             databases: self.databases + other.databases,

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use vademecum_model::Uri;
-
 use super::{
     groups::Groups,
     layout::Layout,

@@ -31,6 +31,7 @@ pub struct Topic {
     pub words: Vec<String>,
     /// Centre of the circle.
     pub x: f64,
+    /// Distance from the upper edge, in units of the map.
     pub y: f64,
     /// Radius of the circle.
     pub radius: f64,
@@ -47,6 +48,7 @@ pub struct MapItem {
     pub title: String,
     /// Position.
     pub x: f64,
+    /// Distance from the upper edge, in units of the map.
     pub y: f64,
     /// Index of the topic.
     pub topic: usize,

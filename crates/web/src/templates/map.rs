@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use vademecum_model::{SourceName, Uri};
-use vademecum_services::topic_map::{MapItem, Topic, TopicMap};
+use vademecum_services::topic_map::{MapItem, TopicMap};
 
 use super::{
     map_colours::topic_colours,
@@ -158,6 +158,8 @@ fn count_of(number: usize, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use vademecum_services::topic_map::Topic;
+
     use super::*;
 
     fn map(counts: &[usize], title: &str, name: &str) -> TopicMap {
