@@ -20,6 +20,7 @@ use super::{
     filter_cache::FilterCache,
     fts_version::create_fts_tables,
     index_cache::IndexCaches,
+    journal_mode::enable_wal,
     pool_wait::PoolWaits,
     private_files::{create_private_folder, prepare_database_file},
     reader::Visibility,
@@ -380,8 +381,7 @@ impl Store {
         if done == migrations.len() {
             return Ok(false);
         }
-        // Cannot be changed inside a transaction; the setting is stored in the file.
-        connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
+        enable_wal(connection, BUSY_TIMEOUT).map_err(failed)?;
         let newest = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
@@ -417,11 +417,12 @@ impl Store {
     /// Vademecum database or is newer than this program.
     pub(super) fn detect_schema(&self, connection: &Connection) -> Result<usize, StoreError> {
         let failed = |source| self.open_error(source);
-        let application: i32 = connection
-            .pragma_query_value(None, "application_id", |row| row.get(0))
-            .map_err(failed)?;
+        // Before the application id: another process that creates the file commits both at once.
         let tables: i64 = connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(failed)?;
+        let application: i32 = connection
+            .pragma_query_value(None, "application_id", |row| row.get(0))
             .map_err(failed)?;
         if application != Database::APPLICATION_ID && tables > 0 {
             return Err(StoreError::Foreign { path: self.path.clone() });
@@ -503,6 +504,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
     use vademecum_model::CancelFlag;
 
     fn five_second_deadline() -> Deadline {
@@ -548,6 +550,25 @@ mod tests {
             store.close();
             assert_eq!(store.check_integrity().unwrap().schema, database.migrations().len());
         }
+    }
+
+    #[test]
+    fn file_created_meanwhile_is_not_foreign() {
+        let folder = tempfile::tempdir().unwrap();
+        let [here, elsewhere] = [0, 1].map(|_| Store::new(Database::Index, folder.path()));
+        let connection = open_connection(here.path()).unwrap();
+        let mut other = Some(elsewhere);
+        // SQLite calls this before it runs the statement that counts the tables.
+        let create_file = move |context: AuthContext<'_>| {
+            if let AuthAction::Select = context.action
+                && let Some(other) = other.take()
+            {
+                other.check_integrity().unwrap();
+            }
+            Authorization::Allow
+        };
+        connection.authorizer(Some(create_file)).unwrap();
+        assert_eq!(here.detect_schema(&connection).unwrap(), Database::Index.migrations().len());
     }
 
     #[test]

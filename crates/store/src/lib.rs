@@ -19,6 +19,7 @@ mod fts_index;
 mod fts_version;
 mod health;
 mod index_cache;
+mod journal_mode;
 mod pool_wait;
 mod private_files;
 mod read_only_file;
