@@ -3,20 +3,24 @@
 //!
 //! Synchronization runs after every write and import and before vector searches, whichever process
 //! wrote. Changed items are embedded in batches. A search waits briefly for it and then uses what
-//! is indexed; the rest is indexed in the background.
+//! is indexed; the rest is indexed in the background. `index_rounds` decides when a round runs.
 
 use std::{
     collections::{HashMap, HashSet},
     path::Path,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use sha2::{Digest, Sha256};
-use tokio::{sync::watch, time::timeout};
+use tokio::{
+    runtime::Handle,
+    sync::watch,
+    time::{sleep, timeout},
+};
 use vademecum_collections::{
     Access, Collection, Document, DocumentFilter, EmbeddingModel, NewSource, Passage, PutOutcome,
     Scope,
@@ -27,7 +31,12 @@ use vademecum_search::RankedMatch;
 use vademecum_source::{Source, SourceError};
 use vademecum_store::{ChangeDetector, Durability, Store};
 
-use super::{chunks::chunk_item, error::error_chain, vector_indexes::VectorHit};
+use super::{
+    chunks::chunk_item,
+    error::error_chain,
+    index_rounds::{IndexRounds, NextRound, Round},
+    vector_indexes::VectorHit,
+};
 
 /// Version of the chunking. Increment it when the same item gives different chunks.
 const CHUNKING_VERSION: u32 = 1;
@@ -48,10 +57,9 @@ pub struct VectorIndexer {
     embeddings: Arc<Embeddings>,
     /// Number of items still to be indexed.
     missing: AtomicUsize,
-    /// Watches that detect writes since the last round; `None` before the first round.
+    /// Watches that detect writes since the last complete round; `None` before the first one.
     watches: Mutex<Option<Vec<ChangeDetector>>>,
-    /// Closes when the current round is over.
-    round: Mutex<Option<watch::Receiver<()>>>,
+    rounds: IndexRounds,
 }
 
 /// Differences between a source and the index.
@@ -75,7 +83,7 @@ impl VectorIndexer {
             embeddings,
             missing: AtomicUsize::new(0),
             watches: Mutex::new(None),
-            round: Mutex::new(None),
+            rounds: IndexRounds::default(),
         }
     }
 
@@ -92,23 +100,53 @@ impl VectorIndexer {
         self.collection.store().size_bytes()
     }
 
-    /// Starts a round, or joins the current one.
+    /// Requests a round that sees all changes made before: starts one, or has the current one repeated.
+    /// The receiver closes when it is over.
     pub(super) fn start_sync(self: &Arc<Self>) -> watch::Receiver<()> {
-        let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
-        // A round whose sender was dropped is over.
-        if let Some(going_on) = round.as_ref().filter(|it| it.has_changed().is_ok()) {
-            return going_on.clone();
+        let (over, round) = self.rounds.request();
+        if let Some(round) = round {
+            let indexer = Arc::clone(self);
+            tokio::task::spawn_blocking(move || indexer.run_round(round));
         }
-        let (sender, receiver) = watch::channel(());
-        *round = Some(receiver.clone());
-        let indexer = Arc::clone(self);
-        tokio::task::spawn_blocking(move || {
-            if let Err(error) = indexer.sync_all() {
-                tracing::warn!(error = %error_chain(&error), "vector index could not be updated");
+        over
+    }
+
+    /// Runs a round, and repeats it as long as it is requested meanwhile.
+    fn run_round(self: &Arc<Self>, mut round: Round) {
+        while let Some(next) = self.end_round(round, self.sync_all()) {
+            round = next;
+        }
+    }
+
+    /// Ends a round with this result. Returns the round if it was requested again meanwhile.
+    fn end_round(self: &Arc<Self>, round: Round, result: Result<(), SourceError>) -> Option<Round> {
+        match (self.rounds.finish(round, result.is_ok()), result) {
+            (NextRound::Repeat(round), _) => return Some(round),
+            (NextRound::RetryAfter(delay), Err(error)) => {
+                tracing::warn!(
+                    error = %error_chain(&error),
+                    retry_seconds = delay.as_secs(),
+                    "vector index could not be updated"
+                );
+                self.retry_after(delay);
             }
-            drop(sender);
-        });
-        receiver
+            (NextRound::Idle | NextRound::RetryAfter(_), _) => {}
+        }
+        None
+    }
+
+    /// Requests a round after a delay, unless the library is closed by then: the first round after it is
+    /// opened again compares all items.
+    fn retry_after(self: &Arc<Self>, delay: Duration) {
+        let indexer = Arc::downgrade(self);
+        let retry = async move {
+            sleep(delay).await;
+            if let Some(indexer) = indexer.upgrade() {
+                // The result is not awaited here.
+                drop(indexer.start_sync());
+            }
+        };
+        self.rounds.start_retry(|| Handle::current().spawn(retry).abort_handle());
     }
 
     /// Returns the embedding model with the given number of dimensions.
@@ -123,19 +161,17 @@ impl VectorIndexer {
 
     /// Returns `true` if no round is running.
     pub(crate) fn is_idle(&self) -> bool {
-        let round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
-        round.as_ref().is_none_or(|round| round.has_changed().is_err())
+        self.rounds.is_idle()
     }
 
     /// Indexes changed items and removes deleted ones until there are no more changes.
     fn sync_all(&self) -> Result<(), SourceError> {
-        while self.has_changes() || self.missing.load(Ordering::Relaxed) > 0 {
-            if let Err(error) = self.sync_once() {
-                // Forget the watches, so that the next round sees these changes again.
-                *self.watches.lock().unwrap_or_else(PoisonError::into_inner) = None;
-                return Err(error);
-            }
+        // After a failure there are none, so that the next round sees these changes again.
+        let mut watches = self.lock_watches().take();
+        while self.has_changes(&mut watches)? || self.missing.load(Ordering::Relaxed) > 0 {
+            self.sync_once()?;
         }
+        *self.lock_watches() = watches;
         Ok(())
     }
 
@@ -185,14 +221,24 @@ impl VectorIndexer {
         Ok(IndexDiff { changed, deleted: known.into_keys().collect() })
     }
 
-    /// Returns `true` if anything was written since the last call, by any process.
-    fn has_changes(&self) -> bool {
-        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = watches.is_none();
+    /// Returns `true` if anything was written since the last call, by any process, or if there are no
+    /// watches yet.
+    fn has_changes(&self, watches: &mut Option<Vec<ChangeDetector>>) -> Result<bool, SourceError> {
+        let mut changed = watches.is_none();
         let new = || self.sources.iter().map(|(_, store)| ChangeDetector::new(store)).collect();
-        let watches = watches.get_or_insert_with(new);
         // Poll every watch, because each keeps its own counter.
-        watches.iter_mut().fold(first, |news, watch| watch.check_for_change() | news)
+        for watch in watches.get_or_insert_with(new) {
+            changed |= match watch.try_check_for_change() {
+                // There may be a change behind the lock. Other failures are met by the comparison.
+                Err(error) if error.is_locked() => return Err(error.into()),
+                checked => checked.unwrap_or(false),
+            };
+        }
+        Ok(changed)
+    }
+
+    fn lock_watches(&self) -> MutexGuard<'_, Option<Vec<ChangeDetector>>> {
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn indexed_hashes(&self, name: SourceName) -> Result<HashMap<String, String>, SourceError> {
@@ -445,5 +491,215 @@ fn chunk_loc(uri: &Uri, metadata: &serde_json::Value) -> Loc {
         message_index: number("message_index"),
         field: metadata.get("field").and_then(|it| it.as_str()).map(str::to_owned),
         ..Loc::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Weak, mpsc};
+
+    use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+    use vademecum_core::config;
+    use vademecum_embed::{EmbedError, Embedder, Model, Purpose};
+    use vademecum_model::{ChangeAuthor, Draft, DraftBody, NoteDraft};
+    use vademecum_notes::Notes;
+    use vademecum_store::Database;
+    use vademecum_vault::journal::{ConflictCopies, save_draft};
+
+    use super::*;
+
+    /// An embedder that reports every call, and then waits for its outcome.
+    #[derive(Debug)]
+    struct SteppedEmbedder {
+        model: Model,
+        calls: UnboundedSender<()>,
+        outcomes: Mutex<mpsc::Receiver<bool>>,
+    }
+
+    impl Embedder for SteppedEmbedder {
+        fn model(&self) -> &Model {
+            &self.model
+        }
+
+        fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
+            self.calls.send(()).unwrap();
+            if self.outcomes.lock().unwrap().recv().unwrap() {
+                Ok(texts.iter().map(|_| vec![1.0, 0.0]).collect())
+            } else {
+                Err(EmbedError::Unreachable { provider: "stepped", reason: "down".to_owned() })
+            }
+        }
+    }
+
+    /// A library with notes whose embedder is stepped by the test.
+    struct TestLibrary {
+        folder: tempfile::TempDir,
+        store: Arc<Store>,
+        embeddings: Arc<Embeddings>,
+        calls: UnboundedReceiver<()>,
+        outcomes: mpsc::Sender<bool>,
+    }
+
+    impl TestLibrary {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Arc::new(Store::new(Database::Chacha, folder.path()));
+            let (called, calls) = unbounded_channel();
+            let (outcomes, received) = mpsc::channel();
+            let model =
+                Model { provider: "stepped", name: "stepped".to_owned(), dimensions: Some(2) };
+            let embedder = SteppedEmbedder { model, calls: called, outcomes: Mutex::new(received) };
+            let settings =
+                config::Embeddings { retries: 0, cache_mb: 0, ..config::Embeddings::default() };
+            let embeddings =
+                Arc::new(Embeddings::new(Box::new(embedder), &settings, folder.path()));
+            Self { folder, store, embeddings, calls, outcomes }
+        }
+
+        fn open(&self) -> VectorIndexer {
+            let source: Arc<dyn Source> = Arc::new(Notes);
+            let sources = vec![(source, Arc::clone(&self.store))];
+            VectorIndexer::new(self.folder.path(), sources, Arc::clone(&self.embeddings))
+        }
+
+        fn save_note(&self, title: &str) {
+            let body = NoteDraft {
+                title: title.to_owned(),
+                content: "Knead the dough.".to_owned(),
+                ..NoteDraft::default()
+            };
+            let draft = Draft::from_stored(title, DraftBody::Note(body));
+            let (copies, author) = (ConflictCopies::InLibrary, ChangeAuthor::default());
+            let saved = self.store.write(Durability::Bulk, |writer| {
+                save_draft(&Notes, writer, &draft, &author, copies)
+            });
+            saved.unwrap();
+        }
+
+        /// Returns the number of indexed items and of those that are not indexed.
+        fn counts(&self) -> (usize, usize) {
+            let indexer = self.open();
+            let indexed = indexer.indexed_hashes(SourceName::Notes).unwrap().len();
+            (indexed, indexer.count_outdated().unwrap())
+        }
+    }
+
+    /// Waits until a round is over.
+    async fn wait_until_over(mut over: watch::Receiver<()>) {
+        over.changed().await.unwrap_err();
+    }
+
+    #[actix::test]
+    async fn write_at_any_step_of_round_is_indexed() {
+        for step in 0..=3 {
+            let library = TestLibrary::new();
+            library.outcomes.send(true).unwrap();
+            let indexer = Arc::new(library.open());
+            let mut requested = None;
+            let mut reach = |reached| {
+                if reached == step {
+                    library.save_note("Rye bread");
+                    requested = Some(indexer.start_sync());
+                }
+            };
+            reach(0);
+            let (_, round) = indexer.rounds.request();
+            reach(1);
+            // After step 0, the request has joined the round of the write.
+            if let Some(round) = round {
+                let result = indexer.sync_all();
+                reach(2);
+                if let Some(round) = indexer.end_round(round, result) {
+                    indexer.run_round(round);
+                }
+            }
+            reach(3);
+            wait_until_over(requested.unwrap()).await;
+            assert_eq!(library.counts(), (1, 0), "written at step {step}");
+        }
+    }
+
+    #[actix::test]
+    async fn write_during_embedding_is_indexed() {
+        let mut library = TestLibrary::new();
+        let indexer = Arc::new(library.open());
+        library.save_note("Rye bread");
+        let over = indexer.start_sync();
+        library.calls.recv().await.unwrap();
+        library.save_note("Rolls");
+        drop(indexer.start_sync());
+        [true, true].map(|outcome| library.outcomes.send(outcome).unwrap());
+        wait_until_over(over).await;
+        assert_eq!(library.counts(), (2, 0));
+    }
+
+    #[actix::test]
+    async fn failed_round_is_retried_without_request() {
+        let mut library = TestLibrary::new();
+        let rounds = IndexRounds::without_retry_delay();
+        let indexer = Arc::new(VectorIndexer { rounds, ..library.open() });
+        library.save_note("Rye bread");
+        let over = indexer.start_sync();
+        library.calls.recv().await.unwrap();
+        // This request joins the round that fails.
+        library.save_note("Rolls");
+        drop(indexer.start_sync());
+        library.outcomes.send(false).unwrap();
+        wait_until_over(over).await;
+        for outcome in [false, true] {
+            library.calls.recv().await.unwrap();
+            assert_eq!(library.counts(), (0, 2));
+            library.outcomes.send(outcome).unwrap();
+        }
+        wait_until_over(indexer.start_sync()).await;
+        assert_eq!(library.counts(), (2, 0));
+        assert!(library.calls.is_empty(), "the last retry has indexed both");
+    }
+
+    #[actix::test]
+    async fn library_closed_during_round_is_indexed() {
+        let mut library = TestLibrary::new();
+        library.save_note("Rye bread");
+        let over = Arc::new(library.open()).start_sync();
+        library.calls.recv().await.unwrap();
+        library.outcomes.send(true).unwrap();
+        wait_until_over(over).await;
+        assert_eq!(library.counts(), (1, 0));
+    }
+
+    #[actix::test]
+    async fn library_closed_before_retry_is_indexed_when_reopened() {
+        let library = TestLibrary::new();
+        library.save_note("Rye bread");
+        let indexer = Arc::new(library.open());
+        let closed: Weak<_> = Arc::downgrade(&indexer);
+        let (_, round) = indexer.rounds.request();
+        library.outcomes.send(false).unwrap();
+        indexer.run_round(round.unwrap());
+        drop(indexer);
+        assert!(closed.upgrade().is_none(), "a pending retry keeps no library open");
+        library.outcomes.send(true).unwrap();
+        wait_until_over(Arc::new(library.open()).start_sync()).await;
+        assert_eq!(library.counts(), (1, 0));
+    }
+
+    #[test]
+    fn locked_store_is_not_taken_for_unchanged() {
+        let library = TestLibrary::new();
+        let (indexer, mut watches) = (library.open(), None);
+        assert!(
+            indexer.has_changes(&mut watches).unwrap(),
+            "nothing is known before the first round"
+        );
+        assert!(!indexer.has_changes(&mut watches).unwrap());
+        let other = rusqlite::Connection::open_with_flags(
+            library.store.path(),
+            rusqlite::OpenFlags::default(),
+        )
+        .unwrap();
+        other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+        indexer.has_changes(&mut watches).unwrap_err();
+        other.execute_batch("COMMIT").unwrap();
+        assert!(indexer.has_changes(&mut watches).unwrap());
     }
 }

@@ -14,6 +14,7 @@ mod derived_value;
 mod error;
 mod gauges;
 mod hybrid;
+mod index_rounds;
 mod indexer;
 mod item_reading;
 mod library;

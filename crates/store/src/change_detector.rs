@@ -8,7 +8,7 @@ use std::{path::PathBuf, time::Duration};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::Store;
+use super::{Store, StoreError};
 
 /// Detects changes of a store. It creates no file and writes nothing.
 #[derive(Debug)]
@@ -24,31 +24,32 @@ impl ChangeDetector {
     }
 
     /// Returns whether the store may have changed since the last check. The first check returns
-    /// whether the store exists.
+    /// whether the store exists. If the store cannot be read, a later check reports the change.
     pub fn check_for_change(&mut self) -> bool {
-        match self.last_version.take() {
-            None => {
-                self.last_version = self.open();
-                self.last_version.is_some()
-            }
-            Some((connection, before)) => match read_data_version(&connection) {
-                Ok(now) => {
-                    self.last_version = Some((connection, now));
-                    now != before
-                }
-                // The next check reopens the file and reports a change.
-                Err(_) => false,
-            },
-        }
+        self.try_check_for_change().unwrap_or(false)
     }
 
-    fn open(&self) -> Option<(Connection, i64)> {
+    /// Does the same as [`check_for_change`](Self::check_for_change), but fails if the store cannot be
+    /// read, for callers that do not check again soon.
+    pub fn try_check_for_change(&mut self) -> Result<bool, StoreError> {
+        let failed = |error| StoreError::from_file(&self.path, error);
+        let (connection, before) = match self.last_version.take() {
+            Some((connection, before)) => (connection, Some(before)),
+            None if !self.path.exists() => return Ok(false),
+            None => (self.open().map_err(failed)?, None),
+        };
+        // After a failure, the next check reopens the file and reports a change.
+        let now = read_data_version(&connection).map_err(failed)?;
+        self.last_version = Some((connection, now));
+        Ok(before != Some(now))
+    }
+
+    fn open(&self) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags).ok()?;
+        let connection = Connection::open_with_flags(&self.path, flags)?;
         // Does not wait for locks, because the next check follows soon.
-        connection.busy_timeout(Duration::ZERO).ok()?;
-        let now = read_data_version(&connection).ok()?;
-        Some((connection, now))
+        connection.busy_timeout(Duration::ZERO)?;
+        Ok(connection)
     }
 }
 
@@ -59,7 +60,7 @@ fn read_data_version(connection: &Connection) -> rusqlite::Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Database, Durability, StoreError};
+    use crate::{Database, Durability, file::open_connection};
 
     fn insert_keyword(store: &Store, word: &str) {
         let insert =
@@ -97,6 +98,19 @@ mod tests {
             .unwrap_err();
         store.check_integrity().unwrap();
         assert!(!watch.check_for_change());
+    }
+
+    #[test]
+    fn detector_reports_change_after_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Chacha, folder.path());
+        let mut watch = ChangeDetector::new(&store);
+        let locked = open_connection(store.path()).unwrap();
+        locked.execute_batch("BEGIN EXCLUSIVE").unwrap();
+        watch.try_check_for_change().unwrap_err();
+        assert!(!watch.check_for_change());
+        locked.execute_batch("COMMIT").unwrap();
+        assert!(watch.try_check_for_change().unwrap() && !watch.try_check_for_change().unwrap());
     }
 
     #[test]
