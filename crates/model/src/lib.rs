@@ -7,6 +7,7 @@ mod draft;
 mod field;
 mod file_name;
 mod filters;
+mod front_matter;
 mod fts_table;
 mod hit;
 mod item_access;
@@ -37,6 +38,7 @@ pub use draft::{
 pub use field::Field;
 pub use file_name::safe_file_name;
 pub use filters::{ChatMatchScope, Filters, Order, PromptField, json_list};
+pub use front_matter::{FrontMatterBlock, FrontMatterSyntax};
 pub use fts_table::{FtsColumn, FtsTable, VARIANT_WEIGHT};
 pub use hit::{ContentOrigin, Highlight, Hit, Loc, ScoreType};
 pub use item_access::{ItemAccess, SourceAccess, matches_pattern, pattern_to_like};
