@@ -8,7 +8,7 @@ use std::{fmt::Write, path::Path};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Deserializer, Map, Value};
-use vademecum_model::{CharacterDraft, Draft, DraftBody, SourceName};
+use vademecum_model::{CharacterDraft, Draft, DraftBody, FrontMatterBlock, SourceName};
 use vademecum_vault::journal::{ExportedVersions, MAX_EXPORTED_BYTES};
 
 use crate::{
@@ -314,13 +314,11 @@ impl ExportImporter {
 /// Converts an exported Markdown file to the text of one JSON object.
 fn front_matter_json(text: &str) -> serde_json::Result<String> {
     let no_matter = || serde::de::Error::custom("its front matter does not end");
-    let (matter, content) = text
-        .strip_prefix("---\n")
-        .and_then(|rest| rest.split_once("\n---\n"))
-        .ok_or_else(no_matter)?;
+    let FrontMatterBlock { matter, body, .. } =
+        FrontMatterBlock::find(text).ok_or_else(no_matter)?;
     let mut fields =
         parse_written_fields(matter).map_or_else(|| parse_edited_fields(matter), Ok)?;
-    fields.insert("content".to_owned(), content.into());
+    fields.insert("content".to_owned(), body.into());
     serde_json::to_string(&fields)
 }
 

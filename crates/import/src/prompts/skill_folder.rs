@@ -11,10 +11,9 @@ use std::{
 };
 
 use serde_json::{Map, Value};
+use vademecum_model::{FrontMatterBlock, FrontMatterSyntax};
 
-use crate::{
-    FileStamp, ImportError, files::open_file::OpenFile, text::markdown::split_yaml_front_matter,
-};
+use crate::{FileStamp, ImportError, files::open_file::OpenFile};
 
 /// Name of the file that makes a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";
@@ -138,7 +137,9 @@ impl FoundSkill {
 /// Reads the front matter of a `SKILL.md` as JSON. Fails if it is not that of a skill in a folder of
 /// this name.
 pub fn parse_skill(text: &str, folder: &str) -> Result<Map<String, Value>, String> {
-    let matter = split_yaml_front_matter(text)
+    let matter = FrontMatterBlock::find(text)
+        .filter(|block| block.syntax == FrontMatterSyntax::Yaml)
+        .map(|block| block.matter)
         .ok_or_else(|| format!("{SKILL_FILE} does not begin with front matter between `---`"))?;
     let too_large = || format!("the front matter has more than {MAX_FRONT_MATTER_BYTES} bytes");
     if matter.len() > MAX_FRONT_MATTER_BYTES {

@@ -5,10 +5,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use vademecum_model::Timestamp;
-
-/// Maximum size of front matter, in bytes; parsing it is much slower than reading text.
-const MAX_FRONT_MATTER_BYTES: usize = 128 * 1_024;
+use vademecum_model::{FrontMatterBlock, FrontMatterSyntax, Timestamp};
 
 /// A Markdown text split into front matter and body.
 #[derive(Debug, Default)]
@@ -44,12 +41,14 @@ impl<'a> MarkdownDocument<'a> {
     /// Splits and parses `text`.
     pub(crate) fn parse(text: &'a str) -> Self {
         let plain = Self { body: text, ..Self::default() };
-        let Some((syntax, matter, body)) = split_front_matter(text) else { return plain };
-        if matter.len() > MAX_FRONT_MATTER_BYTES {
-            return Self { body, is_front_matter_too_long: true, ..plain };
+        let Some(block) = FrontMatterBlock::find(text) else { return plain };
+        if block.matter.len() > FrontMatterBlock::MAX_READ_BYTES {
+            return Self { body: block.body, is_front_matter_too_long: true, ..plain };
         }
-        match syntax.parse_fields(matter) {
-            Some(fields) => Self { properties: FrontMatter::from(fields), body, ..plain },
+        match parse_fields(&block) {
+            Some(fields) => {
+                Self { properties: FrontMatter::from(fields), body: block.body, ..plain }
+            }
             None => plain,
         }
     }
@@ -102,66 +101,26 @@ fn level_one_heading(line: &str) -> Option<&str> {
     Some(if closed { bare.trim_end() } else { title }).filter(|title| !title.is_empty())
 }
 
-/// Language of front matter.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum FrontMatterSyntax {
-    Yaml,
-    Toml,
-}
-
 type FrontMatterFields = BTreeMap<String, Vec<String>>;
 
-impl FrontMatterSyntax {
-    fn parse_fields(self, matter: &str) -> Option<FrontMatterFields> {
-        match self {
-            _ if matter.trim().is_empty() => Some(FrontMatterFields::new()),
-            Self::Yaml => {
-                let options = serde_saphyr::options! {
-                    duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
-                };
-                let fields: BTreeMap<String, Value> =
-                    serde_saphyr::from_str_with_options(matter, options).ok()?;
-                Some(
-                    fields
-                        .iter()
-                        .map(|(key, value)| (key.to_lowercase(), json_texts(value)))
-                        .collect(),
-                )
-            }
-            Self::Toml => {
-                let fields: toml::Table = matter.parse().ok()?;
-                let texts = |value: &_| toml_texts(value);
-                Some(fields.iter().map(|(key, value)| (key.to_lowercase(), texts(value))).collect())
-            }
+fn parse_fields(block: &FrontMatterBlock<'_>) -> Option<FrontMatterFields> {
+    match block.syntax {
+        _ if block.matter.trim().is_empty() => Some(FrontMatterFields::new()),
+        FrontMatterSyntax::Yaml => {
+            let options = serde_saphyr::options! {
+                duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
+            };
+            let fields: BTreeMap<String, Value> =
+                serde_saphyr::from_str_with_options(block.matter, options).ok()?;
+            let texts = |(key, value): (&String, _)| (key.to_lowercase(), json_texts(value));
+            Some(fields.iter().map(texts).collect())
+        }
+        FrontMatterSyntax::Toml => {
+            let fields: toml::Table = block.matter.parse().ok()?;
+            let texts = |(key, value): (&String, _)| (key.to_lowercase(), toml_texts(value));
+            Some(fields.iter().map(texts).collect())
         }
     }
-}
-
-/// Returns the front matter in YAML with which a text begins.
-pub(crate) fn split_yaml_front_matter(text: &str) -> Option<&str> {
-    match split_front_matter(text)? {
-        (FrontMatterSyntax::Yaml, matter, _) => Some(matter),
-        (FrontMatterSyntax::Toml, ..) => None,
-    }
-}
-
-/// Splits a text with front matter into syntax, front matter and body.
-pub(crate) fn split_front_matter(text: &str) -> Option<(FrontMatterSyntax, &str, &str)> {
-    let mut lines = text.split_inclusive('\n');
-    let opening = lines.next()?;
-    let (syntax, closings): (_, &[&str]) = match opening.trim_end() {
-        "---" => (FrontMatterSyntax::Yaml, &["---", "..."]),
-        "+++" => (FrontMatterSyntax::Toml, &["+++"]),
-        _ => return None,
-    };
-    let mut end = opening.len();
-    for line in lines {
-        if closings.contains(&line.trim_end()) {
-            return Some((syntax, &text[opening.len()..end], &text[end + line.len()..]));
-        }
-        end += line.len();
-    }
-    None
 }
 
 /// Returns the texts of a value: a single one, those of a list, or the `name` of an object.
@@ -290,6 +249,19 @@ mod tests {
     }
 
     #[test]
+    fn heading_between_rules_is_body() {
+        let text = "---\n# Rye\n---\nBody";
+        let read = MarkdownDocument::parse(text);
+        assert_eq!((read.body, read.first_heading()), (text, Some("Rye")));
+    }
+
+    #[test]
+    fn front_matter_follows_byte_order_mark() {
+        let read = MarkdownDocument::parse("\u{feff}---\ntitle: Rye\n---\nBody");
+        assert_eq!((read.body, read.properties.title.as_deref()), ("Body", Some("Rye")));
+    }
+
+    #[test]
     fn page_without_date_gets_date_of_path() {
         let created =
             |line: &str| MarkdownDocument::parse(&format!("+++\n{line}\n+++\n")).properties.created;
@@ -340,7 +312,10 @@ mod tests {
 
     #[test]
     fn unclosed_front_matter_is_not_read() {
-        let text = format!("---\ntitle: Rye\nx: {}\n---\nBody", "y".repeat(MAX_FRONT_MATTER_BYTES));
+        let text = format!(
+            "---\ntitle: Rye\nx: {}\n---\nBody",
+            "y".repeat(FrontMatterBlock::MAX_READ_BYTES)
+        );
         let read = MarkdownDocument::parse(&text);
         assert_eq!((read.body, read.is_front_matter_too_long), ("Body", true));
         assert_eq!(read.properties, FrontMatter::default());

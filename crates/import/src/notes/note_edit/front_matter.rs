@@ -2,20 +2,13 @@
 
 use std::ops::Range;
 
+use vademecum_model::{FrontMatterBlock, FrontMatterSyntax};
+
 use super::{TagEdit, replace_range};
-use crate::text::markdown::{FrontMatterSyntax, split_front_matter, unwrap_wiki_link};
+use crate::text::markdown::unwrap_wiki_link;
 
 /// Names of the property with tags.
 const TAG_KEYS: [&str; 3] = ["tags", "tag", "keywords"];
-
-/// Front matter of a text.
-struct FrontMatterLines<'t> {
-    syntax: FrontMatterSyntax,
-    /// Position of the first property.
-    start: usize,
-    /// The properties, without the lines that enclose them.
-    matter: &'t str,
-}
 
 /// A property at the top level of front matter.
 struct Property<'t> {
@@ -28,88 +21,63 @@ struct Property<'t> {
     rest: &'t str,
 }
 
-impl<'t> FrontMatterLines<'t> {
-    fn find(text: &'t str) -> Option<Self> {
-        let (syntax, matter, _) = split_front_matter(text)?;
-        let start = text.find('\n')? + 1;
-        Some(Self { syntax, start, matter })
-    }
-
-    fn separator(&self) -> char {
-        match self.syntax {
-            FrontMatterSyntax::Yaml => ':',
-            FrontMatterSyntax::Toml => '=',
+/// Returns the property with one of these lower-case names.
+fn find_property<'t>(block: &FrontMatterBlock<'t>, names: &[&str]) -> Option<Property<'t>> {
+    let separator = match block.syntax {
+        FrontMatterSyntax::Yaml => ':',
+        FrontMatterSyntax::Toml => '=',
+    };
+    let mut at = 0;
+    let mut found: Option<(Range<usize>, &str, &str)> = None;
+    for line in block.matter.split_inclusive('\n') {
+        let begin = at;
+        at += line.len();
+        let is_inside = line.starts_with([' ', '\t', '-', '#']) || line.trim().is_empty();
+        if is_inside {
+            continue;
+        }
+        if found.is_some() {
+            at = begin;
+            break;
+        }
+        // A table of TOML ends the top level.
+        if line.starts_with('[') && separator == '=' {
+            return None;
+        }
+        let Some((key, value)) = line.split_once(separator) else { continue };
+        if names.contains(&key.trim().to_lowercase().as_str()) {
+            found = Some((begin..at, key, value));
         }
     }
-
-    /// Returns the property with one of these lower-case names.
-    fn property(&self, names: &[&str]) -> Option<Property<'t>> {
-        let mut at = 0;
-        let mut found: Option<(Range<usize>, &str, &str)> = None;
-        for line in self.matter.split_inclusive('\n') {
-            let begin = at;
-            at += line.len();
-            let is_inside = line.starts_with([' ', '\t', '-', '#']) || line.trim().is_empty();
-            if is_inside {
-                continue;
-            }
-            if let Some((range, key, value)) = found {
-                return Some(self.to_property(range.start..begin, range.end, key, value));
-            }
-            // A table of TOML ends the top level.
-            if line.starts_with('[') && self.separator() == '=' {
-                return None;
-            }
-            let Some((key, value)) = line.split_once(self.separator()) else { continue };
-            if names.contains(&key.trim().to_lowercase().as_str()) {
-                found = Some((begin..at, key, value));
-            }
-        }
-        let (range, key, value) = found?;
-        Some(self.to_property(range.start..at, range.end, key, value))
-    }
-
-    fn to_property(
-        &self,
-        range: Range<usize>,
-        first_end: usize,
-        key: &'t str,
-        value: &'t str,
-    ) -> Property<'t> {
-        Property {
-            rest: &self.matter[first_end..range.end],
-            range: self.start + range.start..self.start + range.end,
-            key: key.trim(),
-            value: value.trim(),
-        }
-    }
-
-    /// Returns the text with a property added.
-    fn with_property(&self, text: &str, lines: &str) -> String {
-        let at = match self.syntax {
-            FrontMatterSyntax::Yaml => self.start + self.matter.len(),
-            FrontMatterSyntax::Toml => self.start,
-        };
-        replace_range(text, at..at, lines)
-    }
+    let (first, key, value) = found?;
+    Some(Property {
+        rest: &block.matter[first.end..at],
+        range: block.start + first.start..block.start + at,
+        key: key.trim(),
+        value: value.trim(),
+    })
 }
 
-/// Returns the text after the front matter, if there is any.
-pub(super) fn body(text: &str) -> Option<&str> {
-    split_front_matter(text).map(|(_, _, body)| body)
+/// Returns the text with a property added to its front matter.
+fn add_property(text: &str, block: &FrontMatterBlock<'_>, lines: &str) -> String {
+    let at = match block.syntax {
+        FrontMatterSyntax::Yaml => block.start + block.matter.len(),
+        FrontMatterSyntax::Toml => block.start,
+    };
+    replace_range(text, at..at, lines)
 }
 
 /// Returns `true` if the front matter has a title.
 pub(super) fn has_title(text: &str) -> bool {
-    FrontMatterLines::find(text).is_some_and(|lines| lines.property(&["title"]).is_some())
+    FrontMatterBlock::find(text).is_some_and(|block| find_property(&block, &["title"]).is_some())
 }
 
 /// Sets the title: in the front matter if that has one, else in the first heading if the text begins
 /// with one, else in the front matter.
 pub(super) fn set_title(text: &str, title: &str) -> String {
-    let lines = FrontMatterLines::find(text);
-    if let Some(property) = lines.as_ref().and_then(|lines| lines.property(&["title"])) {
-        let syntax = lines.map_or(FrontMatterSyntax::Yaml, |lines| lines.syntax);
+    let block = FrontMatterBlock::find(text);
+    let syntax = block.map_or(FrontMatterSyntax::Yaml, |block| block.syntax);
+    if let Some(property) = block.and_then(|block| find_property(&block, &["title"])) {
         // A value of several lines cannot be replaced safely.
         if !property.rest.trim().is_empty() || property.value.starts_with(['|', '>', '&', '{']) {
             return text.to_owned();
@@ -117,7 +85,7 @@ pub(super) fn set_title(text: &str, title: &str) -> String {
         let line = format_property(syntax, property.key, &quote(syntax, title, false));
         return replace_range(text, property.range, &line);
     }
-    let body = body(text).unwrap_or(text);
+    let body = block.map_or(text, |block| block.body);
     let begin = text.len() - body.len();
     let mut at = begin;
     for line in body.split_inclusive('\n') {
@@ -131,36 +99,33 @@ pub(super) fn set_title(text: &str, title: &str) -> String {
         }
         break;
     }
-    if let Some(lines) = lines {
-        let line = format_property(lines.syntax, "title", &quote(lines.syntax, title, false));
-        return lines.with_property(text, &line);
+    let line = format_property(syntax, "title", &quote(syntax, title, false));
+    match block {
+        Some(block) => add_property(text, &block, &line),
+        None => format!("---\n{line}---\n{text}"),
     }
-    let title = quote(FrontMatterSyntax::Yaml, title, false);
-    let line = format_property(FrontMatterSyntax::Yaml, "title", &title);
-    format!("---\n{line}---\n{text}")
 }
 
 /// Changes the tags of the front matter in their present style.
 pub(super) fn edit_tags(text: &str, edit: &TagEdit<'_>) -> String {
-    let Some(lines) = FrontMatterLines::find(text) else {
+    let Some(block) = FrontMatterBlock::find(text) else {
         let Some(tags) = edit.apply(&[]) else { return text.to_owned() };
         return format!("---\n{}---\n{text}", list_property("tags", "  ", &tags));
     };
-    let Some(property) = lines.property(&TAG_KEYS) else {
+    let syntax = block.syntax;
+    let Some(property) = find_property(&block, &TAG_KEYS) else {
         let Some(tags) = edit.apply(&[]) else { return text.to_owned() };
-        let new = match lines.syntax {
+        let new = match syntax {
             FrontMatterSyntax::Yaml => list_property("tags", "  ", &tags),
-            FrontMatterSyntax::Toml => {
-                format_property(lines.syntax, "tags", &flow_list(lines.syntax, &tags))
-            }
+            FrontMatterSyntax::Toml => format_property(syntax, "tags", &flow_list(syntax, &tags)),
         };
-        return lines.with_property(text, &new);
+        return add_property(text, &block, &new);
     };
-    let Some((style, tags)) = TagStyle::parse(lines.syntax, &property) else {
+    let Some((style, tags)) = TagStyle::parse(syntax, &property) else {
         return text.to_owned();
     };
     let Some(tags) = edit.apply(&tags) else { return text.to_owned() };
-    replace_range(text, property.range.clone(), &style.format(lines.syntax, property.key, &tags))
+    replace_range(text, property.range.clone(), &style.format(syntax, property.key, &tags))
 }
 
 /// How front matter lists its tags.

@@ -1,6 +1,7 @@
 //! Page properties of Logseq: `name:: value` lines at the beginning of a page.
 
-use super::front_matter;
+use vademecum_model::FrontMatterBlock;
+
 use super::{TagEdit, replace_range};
 use crate::notes::logseq::split_tags;
 
@@ -28,7 +29,7 @@ pub(super) fn edit_tags(text: &str, edit: &TagEdit<'_>) -> String {
 
 /// Returns the position after the front matter.
 fn first_line(text: &str) -> usize {
-    front_matter::body(text).map_or(0, |body| text.len() - body.len())
+    text.len() - FrontMatterBlock::body_of(text).len()
 }
 
 /// Returns the position of the line of a property, and its value.

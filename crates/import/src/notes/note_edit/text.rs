@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use vademecum_model::NoteDraft;
+use vademecum_model::{FrontMatterBlock, NoteDraft};
 
 use super::{TagEdit, front_matter, logseq, org};
 use crate::{
@@ -80,7 +80,7 @@ fn current_title(syntax: NoteSyntax, path: &Path, text: &str) -> String {
             if front_matter::has_title(text) {
                 return String::new();
             }
-            let body = front_matter::body(text).unwrap_or(text);
+            let body = FrontMatterBlock::body_of(text);
             let document = MarkdownDocument { body, ..MarkdownDocument::default() };
             document.opening_heading().and_then(clean_title)
         }
@@ -176,6 +176,16 @@ mod tests {
             "---\ntags: |\n  a\n---\n",
         ] {
             assert_eq!(edit("/v/a.md", text, ("T", &["a"]), ("T", &["a", "c"])), text);
+        }
+    }
+
+    #[test]
+    fn prose_between_rules_is_kept() {
+        for text in ["---\nProse.\n---\nText", "----------\nProse.\n---\n", "--- Anna: hi\n---\n"] {
+            let titled = edit("/v/a.md", text, ("Old", &[]), ("New", &[]));
+            assert_eq!(titled, format!("---\ntitle: New\n---\n{text}"));
+            let tagged = edit("/v/a.md", text, ("T", &[]), ("T", &["a"]));
+            assert_eq!(tagged, format!("---\ntags:\n  - a\n---\n{text}"));
         }
     }
 
