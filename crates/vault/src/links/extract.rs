@@ -1,8 +1,10 @@
 //! Extraction of the links of a text.
 
+use vademecum_model::FrontMatterBlock;
+
 use super::{
     Dialect, Link, LinkKind,
-    front_matter::{FrontMatterLinks, split_front_matter},
+    front_matter::FrontMatterLinks,
     key::{block_key, name_key},
     masking::mask_literal_parts,
     quotes::block_quotes,
@@ -29,18 +31,21 @@ pub struct Extracted {
 
 /// Returns the links of a text. At most 2,000 are returned.
 pub fn extract_links(text: &str, dialect: Dialect) -> Extracted {
-    let (front, body_start) = match dialect {
-        Dialect::Markdown | Dialect::Logseq => split_front_matter(text),
-        Dialect::Org | Dialect::LogseqOrg | Dialect::Plain => (None, 0),
+    let front = match dialect {
+        Dialect::Markdown | Dialect::Logseq => FrontMatterBlock::find(text),
+        Dialect::Org | Dialect::LogseqOrg | Dialect::Plain => None,
     };
+    let body = front.map_or(text, |block| block.body);
+    let body_start = text.len() - body.len();
     let mut extracted = Extracted::default();
     let mut found = Vec::new();
-    if let Some(range) = front {
-        let matter = FrontMatterLinks::parse(text.get(range.clone()).unwrap_or_default());
-        found.extend(matter.links.into_iter().map(|link| link.shifted(range.start)));
+    if let Some(block) =
+        front.filter(|block| block.matter.len() <= FrontMatterBlock::MAX_READ_BYTES)
+    {
+        let matter = FrontMatterLinks::parse(block.matter);
+        found.extend(matter.links.into_iter().map(|link| link.shifted(block.start)));
         (extracted.aliases, extracted.addresses) = (matter.aliases, matter.addresses);
     }
-    let body = text.get(body_start..).unwrap_or_default();
     let masked = mask_literal_parts(body, dialect);
     let scanned = Scanner::new(&masked, dialect, MAX_LINKS).scan();
     found.extend(scanned.links.into_iter().map(|link| link.shifted(body_start)));
@@ -100,6 +105,15 @@ mod tests {
             format!("{} {}{mark}{}", link.kind.as_str(), link.target, link.fragment)
         });
         shown.collect()
+    }
+
+    #[test]
+    fn links_between_rules_are_found() {
+        let text = "---\nSee [[Rye]] and [[Oat]].\n---\n[[Spelt]]";
+        assert_eq!(
+            links(text, Dialect::Markdown),
+            ["wikilink Rye", "wikilink Oat", "wikilink Spelt"]
+        );
     }
 
     #[test]

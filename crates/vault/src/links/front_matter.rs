@@ -3,12 +3,7 @@
 //! The lines are read as they are, without a parser of YAML or TOML: a link is a quoted `[[…]]`, and the
 //! few known properties are texts or lists of texts. Unquoted `[[…]]` is a list in YAML, no link.
 
-use std::ops::Range;
-
 use super::{LinkKind, key::address_key, scan::FoundLink};
-
-/// Maximum size of front matter, in bytes, as for its other properties.
-const MAX_BYTES: usize = 128 * 1_024;
 
 /// Properties with the web address of the note itself.
 const ADDRESS_PROPERTIES: [&str; 3] = ["url", "link", "source"];
@@ -19,28 +14,6 @@ pub(super) struct FrontMatterLinks {
     pub(super) links: Vec<FoundLink>,
     pub(super) aliases: Vec<String>,
     pub(super) addresses: Vec<String>,
-}
-
-/// Returns the range of the front matter between its marks, and the start of the text after it.
-pub(super) fn split_front_matter(text: &str) -> (Option<Range<usize>>, usize) {
-    let mut lines = text.split_inclusive('\n');
-    let opening = lines.next().unwrap_or_default();
-    let closings: &[&str] = match opening.trim_end() {
-        "---" => &["---", "..."],
-        "+++" => &["+++"],
-        _ => return (None, 0),
-    };
-    let mut end = opening.len();
-    for line in lines {
-        if closings.contains(&line.trim_end()) {
-            return (Some(opening.len()..end), end + line.len());
-        }
-        end += line.len();
-        if end > MAX_BYTES {
-            break;
-        }
-    }
-    (None, 0)
 }
 
 /// A value of a property, and its position.
