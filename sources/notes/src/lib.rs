@@ -286,4 +286,19 @@ mod tests {
             assert_eq!(bench.search(query)[0].snippet.as_deref(), Some("The body."));
         }
     }
+
+    #[test]
+    fn snippet_begins_where_front_matter_ends() {
+        let bench = SourceFixture::new(Notes);
+        for (title, content, snippet) in [
+            ("Ruled", "----------\nOne.\n---\nTwo.", "---------- One. --- Two."),
+            ("Spoken", "--- Anna: hello\nHi.\n---\nBye.", "--- Anna: hello Hi. --- Bye."),
+            ("Proverb", "---\nOne.\n---\nTwo.", "--- One. --- Two."),
+            ("Dotted", "---\ntags: [x]\n...\nOne.\n---\nTwo.", "One. --- Two."),
+            ("Windows", "---\r\ntags: [x]\r\n---\r\nOne.", "One."),
+        ] {
+            bench.save_draft(&note_draft(title, content, &[], "2026-01-01"));
+            assert_eq!(bench.search(title)[0].snippet.as_deref(), Some(snippet), "{title}");
+        }
+    }
 }

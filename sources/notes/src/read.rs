@@ -1,7 +1,9 @@
 //! Reading notes as hits, items and drafts.
 
 use rusqlite::{Row, named_params};
-use vademecum_model::{Draft, DraftBody, Hit, ItemId, Loc, NoteDraft, SourceName, Timestamp, Uri};
+use vademecum_model::{
+    Draft, DraftBody, FrontMatterBlock, Hit, ItemId, Loc, NoteDraft, SourceName, Timestamp, Uri,
+};
 use vademecum_search::{GetRequest, Highlighter, HitRequest, Item};
 use vademecum_source::{SourceError, read_located_passage};
 use vademecum_store::Reader;
@@ -32,7 +34,8 @@ pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hi
 
 fn match_hit(finder: &Highlighter<'_>, note: Note) -> Hit {
     let content = note.content.as_str();
-    let body = strip_front_matter(content);
+    let body = Some(FrontMatterBlock::body_of(content)).filter(|body| !body.trim().is_empty());
+    let body = body.unwrap_or(content);
     let front = content.get(..content.len() - body.len()).unwrap_or_default();
     let in_body = finder.find_matches(body);
     let other_names = [note.names.as_slice(), &note.folders].concat().join("\n");
@@ -126,14 +129,4 @@ fn note_hit(note: Note) -> Hit {
 fn loc_at(content: &str, bytes: usize) -> Loc {
     let offset = content.get(..bytes).unwrap_or_default().chars().count();
     Loc { approx_offset: Some(offset), ..Loc::default() }
-}
-
-/// Returns the text after the front matter; all of `content` if there is no front matter or nothing
-/// follows it.
-fn strip_front_matter(content: &str) -> &str {
-    let fenced = |fence: &str, mark: char| {
-        let (_, body) = content.strip_prefix(fence)?.split_once(&format!("\n{fence}"))?;
-        (!body.trim().is_empty()).then(|| body.trim_start_matches(mark))
-    };
-    fenced("---", '-').or_else(|| fenced("+++", '+')).unwrap_or(content)
 }
