@@ -7,6 +7,7 @@ use maud::{Markup, PreEscaped};
 use pulldown_cmark::{
     Alignment, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html::push_html,
 };
+use vademecum_model::FrontMatterBlock;
 
 /// Text to render.
 pub(super) struct MarkdownText<'a> {
@@ -26,9 +27,7 @@ impl MarkdownText<'_> {
         let options = Options::ENABLE_TABLES
             | Options::ENABLE_STRIKETHROUGH
             | Options::ENABLE_TASKLISTS
-            | Options::ENABLE_WIKILINKS
-            | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
-        let parser = Parser::new_ext(self.text, options).into_offset_iter();
+            | Options::ENABLE_WIKILINKS;
         let mut writer = SafeEvents {
             text: self,
             open_links: Vec::new(),
@@ -37,7 +36,17 @@ impl MarkdownText<'_> {
             last_level: self.above,
             level: self.above,
         };
-        parser.for_each(|(event, range)| writer.push(event, range));
+        let front = FrontMatterBlock::find(self.text);
+        if let Some(FrontMatterBlock { start, matter, .. }) = front {
+            writer.events.push(Event::Html("<pre class=\"properties\">".into()));
+            writer.push_text(matter.into(), start..start + matter.len());
+            writer.events.push(Event::Html("</pre>".into()));
+        }
+        let body = front.map_or(self.text, |block| block.body);
+        let start = self.text.len() - body.len();
+        for (event, range) in Parser::new_ext(body, options).into_offset_iter() {
+            writer.push(event, start + range.start..start + range.end);
+        }
         let mut html = String::with_capacity(self.text.len() * 3 / 2);
         push_html(&mut html, writer.events.into_iter());
         PreEscaped(html)
@@ -92,10 +101,6 @@ impl<'a> SafeEvents<'a, '_> {
             Event::End(TagEnd::Heading(_)) => {
                 self.events.push(Event::End(TagEnd::Heading(self.level)));
             }
-            Event::Start(Tag::MetadataBlock(_)) => {
-                self.events.push(Event::Html("<pre class=\"properties\">".into()));
-            }
-            Event::End(TagEnd::MetadataBlock(_)) => self.events.push(Event::Html("</pre>".into())),
             // Alignments would be attributes that the policy of the pages forbids.
             Event::Start(Tag::Table(columns)) => {
                 let opened =
@@ -266,6 +271,19 @@ mod tests {
     fn front_matter_is_shown() {
         let shown = render("---\ntags: [<b>]\n---\nBread", None);
         assert!(shown.contains("<pre class=\"properties\">tags: [&lt;b&gt;]\n</pre>"), "{shown}");
+    }
+
+    #[test]
+    fn only_front_matter_is_shown_as_properties() {
+        for text in ["---\n*Prose*\n---\nBread", "Bread\n\n---\n*Prose*\n\n---\n"] {
+            let shown = render(text, None);
+            assert!(shown.contains("<em>Prose</em>") && !shown.contains("properties"), "{shown}");
+        }
+        let text = "+++\ntags = []\n+++\n# Rye\n---\nBread rises.";
+        let start = text.find("rises").unwrap();
+        let shown = render(text, Some(start..start + 5));
+        assert!(shown.contains("<pre class=\"properties\">tags = []\n</pre>"), "{shown}");
+        assert!(shown.contains("Bread <mark id=\"passage\">rises</mark>."), "{shown}");
     }
 
     #[test]
