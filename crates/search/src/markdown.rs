@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
-use vademecum_model::Heading;
+use vademecum_model::{FrontMatterBlock, Heading};
 
 /// A structural element that chunking respects: a byte range of whole lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,15 +50,16 @@ pub(crate) fn parse_blocks(text: &str) -> Vec<MarkdownBlock> {
 
 /// Returns the top-level headings of a text, in order.
 pub fn parse_headings(text: &str) -> Vec<Heading> {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
+    let body = FrontMatterBlock::body_of(text);
+    let start = text.len() - body.len();
     let mut headings = Vec::new();
     let mut open: Option<Heading> = None;
     let mut depth = 0_usize;
-    for (event, place) in Parser::new_ext(text, options).into_offset_iter() {
+    for (event, place) in Parser::new_ext(body, Options::ENABLE_TABLES).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) if depth == 0 => {
                 let level = level as u8;
-                open = Some(Heading { at: place.start, level, title: String::new() });
+                open = Some(Heading { at: start + place.start, level, title: String::new() });
                 depth += 1;
             }
             Event::Start(_) => depth += 1,
@@ -152,6 +153,14 @@ mod tests {
     #[test]
     fn front_matter_is_not_a_heading() {
         assert_eq!(labelled_blocks("---\ntitle: x\n---\ntext"), []);
+    }
+
+    #[test]
+    fn headings_follow_front_matter() {
+        let text = "---\n\ntitle: x\n---\n# One\n\n---\nText.\n# Two\n---\n";
+        let found = parse_headings(text);
+        let titles: Vec<_> = found.iter().map(|it| (&text[it.at..it.at + 3], &*it.title)).collect();
+        assert_eq!(titles, [("# O", "One"), ("# T", "Two")]);
     }
 
     #[test]
