@@ -160,7 +160,7 @@ impl Handler<RankAll> for Aggregator {
 }
 
 impl Aggregator {
-    fn deadline(&self, context: &CallContext) -> Deadline {
+    pub(super) fn deadline(&self, context: &CallContext) -> Deadline {
         Deadline::after(self.timeout).with_cancellation(&context.cancel)
     }
 

@@ -1,11 +1,20 @@
-//! Reading of one item of one source.
+//! Reading of one item of one source, with the items that its links connect with it.
 
 use actix::prelude::*;
 use tracing::Instrument as _;
-use vademecum_model::{Deadline, SourceName};
+use vademecum_model::{Backlinks, ItemRef, SourceName};
 use vademecum_search::{GetRequest, Item};
+use vademecum_source::SourceError;
+use vademecum_vault::links::LinkRows;
 
-use super::{CallContext, CallError, aggregator::Aggregator};
+use super::{
+    CallContext, CallError, LinkDirection, LinkGraph,
+    aggregator::Aggregator,
+    source::{ItemReading, OwnLinks},
+};
+
+/// Number of items that a read item names as linking to it.
+const MAX_BACKLINKS: usize = 5;
 
 /// Reads one item of one source.
 #[derive(Debug, Message)]
@@ -13,6 +22,7 @@ use super::{CallContext, CallError, aggregator::Aggregator};
 pub(crate) struct ReadSourceItem {
     pub(crate) source: SourceName,
     pub(crate) get: GetRequest,
+    pub(crate) links: OwnLinks,
     pub(crate) context: CallContext,
 }
 
@@ -20,17 +30,51 @@ impl Handler<ReadSourceItem> for Aggregator {
     type Result = ResponseFuture<Result<Item, CallError>>;
 
     fn handle(&mut self, message: ReadSourceItem, _: &mut Self::Context) -> Self::Result {
-        let ReadSourceItem { source, get, context: waiting } = message;
-        let deadline = Deadline::after(self.timeout).with_cancellation(&waiting.cancel);
-        let source = self.source_by_name(source);
-        let read = async move {
-            let source = source.ok_or(CallError::Unavailable)?;
-            let at = deadline.expires_at.into();
-            match tokio::time::timeout_at(at, source.read_item(get, deadline)).await {
-                Ok(answer) => answer.map_err(CallError::from),
-                Err(_) => Err(CallError::DeadlineExceeded),
-            }
-        };
-        Box::pin(read.instrument(waiting.span))
+        let (aggregator, span) = (self.clone(), message.context.span.clone());
+        Box::pin(async move { aggregator.read_item(message).await }.instrument(span))
     }
+}
+
+impl Aggregator {
+    async fn read_item(&self, message: ReadSourceItem) -> Result<Item, CallError> {
+        let ReadSourceItem { source, get, links, context } = message;
+        let source = self.source_by_name(source).ok_or(CallError::Unavailable)?;
+        let deadline = self.deadline(&context);
+        let at = deadline.expires_at.into();
+        let answer = tokio::time::timeout_at(at, source.read_item(get, links, deadline)).await;
+        let answer = answer.map_err(|_| CallError::DeadlineExceeded)??;
+        let ItemReading { mut item, links: own } = answer;
+        if links == OwnLinks::Read {
+            let graph = LinkGraph::new(self.sources(), self.deadline(&context));
+            if let Err(error) = add_links(&graph, own, &mut item).await {
+                tracing::warn!(%error, "links to an item are not named");
+            }
+        }
+        Ok(item)
+    }
+}
+
+/// Adds to a read item the items that link to it, that it replaces and that replace it. `own` are its
+/// names, and the links with which it supersedes or is superseded.
+async fn add_links(
+    graph: &LinkGraph,
+    own: Result<Option<LinkRows>, SourceError>,
+    item: &mut Item,
+) -> Result<(), SourceError> {
+    let own = match own? {
+        Some(own) => own,
+        None => graph.superseding_rows(&item.meta.uri).await?,
+    };
+    let connected = graph.connect_rows(own, &[], LinkDirection::Both).await?;
+    let mut linking: Vec<ItemRef> = Vec::new();
+    for link in &connected.incoming {
+        if !linking.contains(&link.from) {
+            linking.push(link.from.clone());
+        }
+    }
+    let total = linking.len();
+    linking.truncate(MAX_BACKLINKS);
+    item.backlinks = (total > 0).then_some(Backlinks { total, items: linking });
+    item.meta.add_supersessions(&connected.supersessions());
+    Ok(())
 }

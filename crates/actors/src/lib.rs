@@ -42,7 +42,7 @@ pub use error::{CallError, StoreFault, error_chain};
 pub use hybrid::{SearchMode, VectorQuery};
 pub use library::Library;
 pub use library_copies::copies_size;
-pub use links::{LinkGraph, ResolvedLink};
+pub use links::{ConnectedItems, ItemLinks, LinkDirection, LinkGraph, ResolvedLink};
 pub use listing::{ListItems, ListPage};
 pub use quota::{LibraryQuotas, LibraryUse, library_use};
 pub use replica::TldwDirectory;

@@ -4,16 +4,22 @@
 //! caller may see in all sources, so that a link to an item that does not exist for the caller is
 //! unresolved.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-use futures_util::future::try_join_all;
-use vademecum_model::{Deadline, ItemId, ItemRef, SourceName, Uri};
-use vademecum_source::SourceError;
-use vademecum_vault::links::{
-    LinkKind, LinkLookup, LinkPlace, LinkResolver, LinkRows, NameKind, StoredLink, StoredName,
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    mem::take,
+    sync::Arc,
 };
 
-use super::source::{QuotingItem, SourceHandle};
+use futures_util::future::try_join_all;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use vademecum_model::{Deadline, ItemRef, SourceName, Uri};
+use vademecum_source::SourceError;
+use vademecum_vault::links::{
+    LinkKind, LinkLookup, LinkPlace, LinkResolver, LinkRows, QuotingItem, StoredLink,
+};
+
+use super::source::SourceHandle;
 
 /// Number of addresses of an item that are looked up in other items.
 const MAX_SHARED_ADDRESSES: usize = 100;
@@ -40,127 +46,129 @@ pub struct ResolvedLink {
     pub place: LinkPlace,
 }
 
+/// Direction of links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkDirection {
+    /// Links to the item.
+    In,
+    /// Links in the item.
+    Out,
+    /// Both.
+    #[default]
+    Both,
+}
+
+/// The links of some items.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectedItems {
+    /// The links in their texts, in the order of the texts.
+    pub out: Vec<ResolvedLink>,
+    /// The links of other items that lead to them.
+    pub incoming: Vec<ResolvedLink>,
+    /// Titles of the items that exist, and of those at the other ends.
+    pub titles: HashMap<Uri, String>,
+}
+
+/// The links of one item, and what else it has in common with others.
+#[derive(Clone, Debug)]
+pub struct ItemLinks {
+    /// The item.
+    pub item: ItemRef,
+    /// The links in its text, in the order of the text.
+    pub out: Vec<ResolvedLink>,
+    /// The items whose text it quotes.
+    pub quoted: Vec<ResolvedLink>,
+    /// The links of other items to addresses that it links to, the rarest addresses first. Addresses of
+    /// items are left out: they are links to these.
+    pub shared: Vec<ResolvedLink>,
+    /// The links of other items that lead to it.
+    pub incoming: Vec<ResolvedLink>,
+    /// The items that quote its text.
+    pub quoting: Vec<ResolvedLink>,
+}
+
 impl LinkGraph {
     /// Creates the graph of a library with these sources.
     pub(super) fn new(sources: &[SourceHandle], deadline: Deadline) -> Self {
         Self { sources: sources.to_vec(), deadline }
     }
 
-    /// Returns an item by its URI; `None` if it does not exist for the caller.
-    pub async fn find_item(&self, uri: &Uri) -> Result<Option<ItemRef>, SourceError> {
-        let rows = self.lookup(|source| LinkLookup {
-            names_of: ids_in(source, std::slice::from_ref(uri)),
-            ..LinkLookup::default()
-        });
-        Ok(item_ref(&rows.await?.titles, uri))
-    }
-
-    /// Returns the links in the texts of these items, in the order of the texts. Empty `kinds` are
-    /// all.
-    pub async fn links_of(
+    /// Returns the links of an item; `None` if it does not exist for the caller. Costs one request to
+    /// the source of the item, and one to each source.
+    pub async fn item_links(
         &self,
-        items: &[Uri],
-        kinds: &[LinkKind],
-    ) -> Result<Vec<ResolvedLink>, SourceError> {
-        let rows = self.lookup(|source| LinkLookup {
-            links_of: ids_in(source, items),
-            names_of: ids_in(source, items),
-            kinds: kinds.to_vec(),
-            ..LinkLookup::default()
+        uri: &Uri,
+        direction: LinkDirection,
+    ) -> Result<Option<ItemLinks>, SourceError> {
+        let has_out = direction != LinkDirection::In;
+        let has_incoming = direction != LinkDirection::Out;
+        let own = self.lookup(|source| {
+            let ids = ids_in(source, std::slice::from_ref(uri));
+            let text_of = ids.first().filter(|_| has_incoming).cloned();
+            LinkLookup { text_of, ..own_rows(ids, &[], direction) }
         });
-        let mut rows = rows.await?;
-        let keys = distinct(rows.links.iter().map(|link| &link.link.key));
-        let named = self.names_with(&keys).await?;
-        rows.titles.extend(named.titles);
-        Ok(resolve_all(rows.links, named.names, rows.names, &rows.titles))
-    }
-
-    /// Returns the links of other items that lead to these items.
-    pub async fn links_to(
-        &self,
-        items: &[Uri],
-        kinds: &[LinkKind],
-    ) -> Result<Vec<ResolvedLink>, SourceError> {
-        let own = self.lookup(|source| LinkLookup {
-            names_of: ids_in(source, items),
-            ..LinkLookup::default()
-        });
-        let keys = distinct(own.await?.names.iter().map(|name| &name.name.key));
-        let rows = self.lookup(|_| LinkLookup {
-            keys: keys.clone(),
-            linked_keys: keys.clone(),
-            kinds: kinds.to_vec(),
-            ..LinkLookup::default()
-        });
-        let LinkRows { links, names, titles } = rows.await?;
-        let mut resolved = resolve_all(links, names.clone(), names, &titles);
-        resolved.retain(|it| {
-            it.target.as_ref().is_some_and(|to| items.contains(&to.uri) && to.uri != it.from.uri)
-        });
-        Ok(resolved)
-    }
-
-    /// Returns the links of other items to addresses that an item links to, the rarest addresses
-    /// first. Addresses of items are left out: they are links to these.
-    pub async fn shared_addresses(
-        &self,
-        addresses: &[&ResolvedLink],
-        item: &Uri,
-    ) -> Result<Vec<ResolvedLink>, SourceError> {
-        let unresolved = addresses.iter().filter(|it| it.target.is_none());
-        let mut keys = distinct(unresolved.map(|it| &it.link.link.key));
-        keys.truncate(MAX_SHARED_ADDRESSES);
-        let rows = self.lookup(|_| LinkLookup {
-            linked_keys: keys.clone(),
-            kinds: vec![LinkKind::Address],
-            ..LinkLookup::default()
-        });
-        let LinkRows { links, titles, .. } = rows.await?;
-        let mut by_key: BTreeMap<String, BTreeMap<Uri, StoredLink>> = BTreeMap::new();
-        for link in links.into_iter().filter(|link| link.from != *item) {
-            let sharing = by_key.entry(link.link.key.clone()).or_default();
-            sharing.entry(link.from.clone()).or_insert(link);
-        }
-        let mut shared: Vec<_> =
-            by_key.into_values().filter(|sharing| sharing.len() <= MAX_SHARING_ITEMS).collect();
-        shared.sort_by_key(BTreeMap::len);
-        let links = shared.into_iter().flat_map(BTreeMap::into_values);
-        Ok(links.filter_map(|link| with_ends(link, None, &titles)).collect())
-    }
-
-    /// Returns the items whose text an item quotes, and the items that quote its text.
-    pub async fn quotes(
-        &self,
-        own: &[&ResolvedLink],
-        item: &ItemRef,
-    ) -> Result<(Vec<ResolvedLink>, Vec<ResolvedLink>), SourceError> {
-        let uri = &item.uri;
-        let Some(home) = self.sources.iter().find(|source| source.name() == uri.source) else {
-            return Ok(Default::default());
+        let mut own = own.await?;
+        let Some(item) = item_ref(&own.titles, uri) else { return Ok(None) };
+        let text = own.text.take().unwrap_or_default();
+        let of_kind = |kind| own.links.iter().filter(move |link| link.link.kind == kind);
+        let quotes = of_kind(LinkKind::Quote).map(|link| link.link.target.clone()).collect();
+        let lookup = LinkLookup {
+            shared_keys: distinct(of_kind(LinkKind::Address).map(|link| &link.link.key)),
+            quoting_item: Some(Arc::new(QuotingItem { uri: uri.clone(), quotes, text })),
+            ..connected_rows(&own, &[], direction)
         };
-        let id = ItemId::Text(uri.id.clone());
-        let text = home.quotable_text(&id, self.deadline.clone()).await?;
-        let quotes: Vec<String> = own.iter().map(|it| it.link.link.target.clone()).collect();
-        let compared = self.sources.iter().map(|source| {
-            let quoting =
-                QuotingItem { uri: uri.clone(), quotes: quotes.clone(), text: text.clone() };
-            source.compare_quotes(quoting, self.deadline.clone())
+        let mut rows = self.lookup(|_| lookup.clone()).await?;
+        let (shared, quoted) = (take(&mut rows.shared), take(&mut rows.quoted));
+        let quoting = take(&mut rows.quoting);
+        let ConnectedItems { out, incoming, titles } = connect(own, rows);
+        let of_kind =
+            |kind| out.iter().filter(move |it| it.link.link.kind == kind).collect::<Vec<_>>();
+        let quotes = of_kind(LinkKind::Quote);
+        let quoted = quoted.into_iter().filter_map(|(number, to)| {
+            let target = Some(item_ref(&titles, &to)?);
+            Some(ResolvedLink { target, ..(*quotes.get(number)?).clone() })
         });
-        let found = try_join_all(compared).await?;
-        let (mut quoted, mut quoting) = (Vec::new(), Vec::new());
-        for found in found {
-            quoted.extend(found.quoted);
-            quoting.extend(found.quoting);
-        }
-        let mut seen: Vec<Uri> = quoted.iter().map(|(_, uri)| uri.clone()).collect();
-        seen.extend(quoting.iter().map(|link| link.from.clone()));
-        let titles = self.titles_of(&seen).await?;
-        let out = quoted.into_iter().filter_map(|(number, to)| {
-            Some(ResolvedLink { target: item_ref(&titles, &to), ..(*own.get(number)?).clone() })
-        });
+        let quoted = if has_out { quoted.collect() } else { Vec::new() };
+        let shared = rarest_addresses(&of_kind(LinkKind::Address), shared, uri);
+        let shared = shared.into_iter().filter_map(|link| with_ends(link, None, &titles));
+        let shared = shared.collect();
         let quoting = quoting.into_iter();
         let quoting = quoting.filter_map(|link| with_ends(link, Some(item.clone()), &titles));
-        Ok((out.filter(|it| it.target.is_some()).collect(), quoting.collect()))
+        let quoting = quoting.collect();
+        Ok(Some(ItemLinks { item, out, quoted, shared, incoming, quoting }))
+    }
+
+    /// Returns the links of items. Empty `kinds` are all. Costs one request to each source of the
+    /// items, and one to each source.
+    pub async fn connected_items(
+        &self,
+        items: &[Uri],
+        kinds: &[LinkKind],
+        direction: LinkDirection,
+    ) -> Result<ConnectedItems, SourceError> {
+        let own = self.lookup(|source| own_rows(ids_in(source, items), kinds, direction));
+        self.connect_rows(own.await?, kinds, direction).await
+    }
+
+    /// Returns the names of an item, and the links with which it supersedes or is superseded.
+    pub(super) async fn superseding_rows(&self, item: &Uri) -> Result<LinkRows, SourceError> {
+        let items = std::slice::from_ref(item);
+        let kinds = LinkKind::SUPERSEDING;
+        self.lookup(|source| own_rows(ids_in(source, items), &kinds, LinkDirection::Both)).await
+    }
+
+    /// Returns the links of items whose own links and names were read. `kinds` are those of the links
+    /// that lead to them.
+    pub(super) async fn connect_rows(
+        &self,
+        own: LinkRows,
+        kinds: &[LinkKind],
+        direction: LinkDirection,
+    ) -> Result<ConnectedItems, SourceError> {
+        let lookup = connected_rows(&own, kinds, direction);
+        let rows = self.lookup(|_| lookup.clone()).await?;
+        Ok(connect(own, rows))
     }
 
     /// Returns for these items which other items they replace, and which replace them, as pairs of the
@@ -170,33 +178,13 @@ impl LinkGraph {
         items: &[Uri],
     ) -> Result<Vec<(ItemRef, ItemRef)>, SourceError> {
         let kinds = LinkKind::SUPERSEDING;
-        let mut links = self.links_of(items, &kinds).await?;
-        links.extend(self.links_to(items, &kinds).await?);
-        let mut pairs = Vec::new();
-        for ResolvedLink { link, from, target, .. } in links {
-            let Some(target) = target.filter(|target| target.uri != from.uri) else { continue };
-            let pair = match link.link.kind {
-                LinkKind::Supersedes => (from, target),
-                _ => (target, from),
-            };
-            if !pairs.contains(&pair) {
-                pairs.push(pair);
-            }
-        }
-        Ok(pairs)
+        Ok(self.connected_items(items, &kinds, LinkDirection::Both).await?.supersessions())
     }
 
     /// Returns the titles of the items that exist.
     pub async fn titles_of(&self, items: &[Uri]) -> Result<HashMap<Uri, String>, SourceError> {
-        let rows = self.lookup(|source| LinkLookup {
-            names_of: ids_in(source, items),
-            ..LinkLookup::default()
-        });
+        let rows = self.lookup(|source| own_rows(ids_in(source, items), &[], LinkDirection::In));
         Ok(rows.await?.titles)
-    }
-
-    async fn names_with(&self, keys: &[String]) -> Result<LinkRows, SourceError> {
-        self.lookup(|_| LinkLookup { keys: keys.to_vec(), ..LinkLookup::default() }).await
     }
 
     /// Looks up rows in all sources of which something is wanted.
@@ -214,6 +202,78 @@ impl LinkGraph {
         }
         Ok(all)
     }
+}
+
+impl ConnectedItems {
+    /// Returns the pairs of a newer item and the older one that it replaces, each once.
+    pub(super) fn supersessions(self) -> Vec<(ItemRef, ItemRef)> {
+        let mut pairs = Vec::new();
+        for ResolvedLink { link, from, target, .. } in self.out.into_iter().chain(self.incoming) {
+            let Some(target) = target.filter(|target| target.uri != from.uri) else { continue };
+            let pair = match link.link.kind {
+                LinkKind::Supersedes => (from, target),
+                LinkKind::SupersededBy => (target, from),
+                _ => continue,
+            };
+            if !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+        }
+        pairs
+    }
+}
+
+/// Returns the lookup of the names of items, and of their links unless only those to them are wanted.
+fn own_rows(ids: Vec<String>, kinds: &[LinkKind], direction: LinkDirection) -> LinkLookup {
+    let links_of = if direction == LinkDirection::In { Vec::new() } else { ids.clone() };
+    LinkLookup { links_of, names_of: ids, kinds: kinds.to_vec(), ..LinkLookup::default() }
+}
+
+/// Returns the lookup of what the own links of items may lead to, and of the links to their names.
+fn connected_rows(own: &LinkRows, kinds: &[LinkKind], direction: LinkDirection) -> LinkLookup {
+    let named = own.names.iter().map(|name| &name.name.key);
+    let linked_keys = if direction == LinkDirection::Out { Vec::new() } else { distinct(named) };
+    let keys = distinct(own.links.iter().map(|link| &link.link.key).chain(&linked_keys));
+    LinkLookup { keys, linked_keys, kinds: kinds.to_vec(), ..LinkLookup::default() }
+}
+
+/// Resolves the own links of items, and the links of other items to them.
+fn connect(own: LinkRows, rows: LinkRows) -> ConnectedItems {
+    let items: BTreeSet<Uri> = own.titles.keys().cloned().collect();
+    let mut titles = own.titles;
+    titles.extend(rows.titles);
+    let mut names = own.names;
+    names.extend(rows.names);
+    let resolver = LinkResolver::new(names.clone(), names);
+    let out = resolve_all(own.links, &resolver, &titles);
+    let mut incoming = resolve_all(rows.links, &resolver, &titles);
+    incoming.retain(|it| {
+        it.target.as_ref().is_some_and(|to| items.contains(&to.uri) && to.uri != it.from.uri)
+    });
+    ConnectedItems { out, incoming, titles }
+}
+
+/// Returns the links in `sharing` to those of the addresses that lead to no item, one of each other
+/// item, the rarest addresses first.
+fn rarest_addresses(
+    addresses: &[&ResolvedLink],
+    sharing: Vec<StoredLink>,
+    item: &Uri,
+) -> Vec<StoredLink> {
+    let unresolved = addresses.iter().filter(|it| it.target.is_none());
+    let mut keys = distinct(unresolved.map(|it| &it.link.link.key));
+    keys.truncate(MAX_SHARED_ADDRESSES);
+    let mut by_key: BTreeMap<String, BTreeMap<Uri, StoredLink>> = BTreeMap::new();
+    for link in sharing {
+        if link.from != *item && keys.binary_search(&link.link.key).is_ok() {
+            let sharing = by_key.entry(link.link.key.clone()).or_default();
+            sharing.entry(link.from.clone()).or_insert(link);
+        }
+    }
+    let mut shared: Vec<_> =
+        by_key.into_values().filter(|sharing| sharing.len() <= MAX_SHARING_ITEMS).collect();
+    shared.sort_by_key(BTreeMap::len);
+    shared.into_iter().flat_map(BTreeMap::into_values).collect()
 }
 
 /// Returns the identifiers of the items of one source.
@@ -240,16 +300,11 @@ fn with_ends(
     Some(ResolvedLink { from, target, link, place: LinkPlace::default() })
 }
 
-/// Resolves links. `candidates` are the names with their keys, `own` those of the items that contain
-/// them.
 fn resolve_all(
     links: Vec<StoredLink>,
-    candidates: Vec<StoredName>,
-    own: Vec<StoredName>,
+    resolver: &LinkResolver,
     titles: &HashMap<Uri, String>,
 ) -> Vec<ResolvedLink> {
-    let own = own.into_iter().filter(|it| it.name.kind != NameKind::Uri);
-    let resolver = LinkResolver::new(candidates, own);
     let resolved = links.into_iter().filter_map(|link| {
         let target = resolver.resolve(&link).and_then(|uri| item_ref(titles, uri));
         let place = resolver.place_of(&link.from);

@@ -28,6 +28,7 @@ use super::{
     seen_uris::HasMore,
     session_state::{RankedPage, SessionState},
     session_store::{SessionKey, SessionStore},
+    source::OwnLinks,
     source_selection::require_answer,
     word_correction::CorrectWords,
 };
@@ -200,6 +201,8 @@ pub struct ReadRequest {
     pub page: Option<PageRequest>,
     /// Defaults for values not given.
     pub preferences: Preferences,
+    /// Add the items that link to it, that it replaces and that replace it.
+    pub with_links: bool,
 }
 
 impl Handler<WithContext<ReadRequest>> for Session {
@@ -215,7 +218,8 @@ impl Handler<WithContext<ReadRequest>> for Session {
             page: request.page,
             recent_queries: self.state.recent_queries.iter().cloned().collect(),
         };
-        let message = ReadSourceItem { source: request.source, get, context };
+        let links = if request.with_links { OwnLinks::Read } else { OwnLinks::Skip };
+        let message = ReadSourceItem { source: request.source, get, links, context };
         Box::pin(async move {
             let aggregator = aggregator.ok_or(CallError::Unavailable)?;
             send(&aggregator, message).await.unwrap_or(Err(CallError::Unavailable))
@@ -475,14 +479,18 @@ mod tests {
         config::{Limits, Sessions, Storage},
     };
     use vademecum_mcp::Scope;
-    use vademecum_model::{Draft, DraftBody, Filters, NoteDraft, PromptDraft};
+    use vademecum_model::{Deadline, Draft, DraftBody, Filters, NoteDraft, PromptDraft};
     use vademecum_vault::journal::ConflictCopies;
 
     use super::*;
-    use crate::{LibraryConfig, UserRegistry, mailbox::counter};
+    use crate::{LibraryConfig, LinkDirection, UserRegistry, mailbox::counter};
 
     fn registry_in(folder: &tempfile::TempDir) -> UserRegistry {
-        UserRegistry::new(LibraryConfig {
+        UserRegistry::new(config_in(folder))
+    }
+
+    fn config_in(folder: &tempfile::TempDir) -> LibraryConfig {
+        LibraryConfig {
             data: folder.path().into(),
             tldw: None,
             sources: vec![Arc::new(vademecum_notes::Notes), Arc::new(vademecum_prompts::Prompts)],
@@ -490,7 +498,7 @@ mod tests {
             max_open_libraries: Storage::default().open_libraries,
             limits: Limits::default(),
             sessions: Sessions { most: NonZeroUsize::MAX, ..Sessions::default() },
-        })
+        }
     }
 
     fn search_for(query: &str) -> WithContext<SearchRequest> {
@@ -543,6 +551,85 @@ mod tests {
         assert_eq!(page.hits.len(), 2);
         let (to_session, to_aggregator, ranks, loads) = (1, 2, SourceName::ALL.len(), 2);
         assert_eq!(counter::take(), to_session + to_aggregator + ranks + loads);
+    }
+
+    fn read_of_note(with_links: bool) -> WithContext<ReadRequest> {
+        let request = ReadRequest {
+            source: SourceName::Notes,
+            id: ItemId::from("1"),
+            part: None,
+            options: RetrievalOptions::default(),
+            page: None,
+            preferences: Preferences::default(),
+            with_links,
+        };
+        WithContext { request, context: CallContext::default() }
+    }
+
+    /// The session and the aggregator receive one message of each step. All else are requests to
+    /// sources.
+    #[actix::test]
+    async fn every_kind_of_call_sends_a_bounded_number_of_messages() {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = UserRegistry::new(LibraryConfig {
+            sources: vec![
+                Arc::new(vademecum_notes::Notes),
+                Arc::new(vademecum_media::Media),
+                Arc::new(vademecum_chats::Chats),
+                Arc::new(vademecum_characters::Characters),
+                Arc::new(vademecum_prompts::Prompts),
+            ],
+            ..config_in(&folder)
+        });
+        let ada = local_principal("ada".parse().unwrap());
+        let library = registry.library(&ada);
+        let quote = "Knead the dough for ten minutes, then let it rest until it has doubled.";
+        let texts = [
+            format!("[[Rolls]] https://example.org/rye\n\n> {quote}"),
+            format!(
+                "---\nsupersedes: \"[[Rye bread]]\"\n---\n[[Rye bread]] https://example.org/rye {quote}"
+            ),
+        ];
+        let drafts = ["Rye bread", "Rolls"].into_iter().zip(texts).zip(["1", "2"]);
+        let drafts = drafts.map(|((title, content), id)| {
+            let note = NoteDraft { title: title.to_owned(), content, ..NoteDraft::default() };
+            Draft::from_stored(id, DraftBody::Note(note))
+        });
+        let notes = library.source(SourceName::Notes).unwrap();
+        let saved = notes.save_drafts(drafts.collect(), ConflictCopies::InLibrary).await.unwrap();
+        assert!(saved.iter().all(Result::is_ok), "{saved:?}");
+        let session = registry.open_session(&ada, None).unwrap();
+        // This creates the files of all sources.
+        session.send(search_for("rye")).await.unwrap().unwrap();
+        let graph = library.link_graph(Deadline::after(Duration::from_mins(1)));
+        let uri = Uri::item(SourceName::Notes, "1".to_owned());
+        // This records that all links are read.
+        graph.item_links(&uri, LinkDirection::Both).await.unwrap().unwrap();
+        let sources = SourceName::ALL.len();
+
+        counter::take();
+        send(&session, read_of_note(false)).await.unwrap().unwrap();
+        assert_eq!(counter::take(), 2 + 1, "read without links");
+        let item = send(&session, read_of_note(true)).await.unwrap().unwrap();
+        assert_eq!(counter::take(), 2 + 1 + sources, "read");
+        assert_eq!(item.backlinks.map(|it| it.total), Some(1));
+        assert_eq!(item.meta.superseded_by.len(), 1);
+
+        let links = graph.item_links(&uri, LinkDirection::Both).await.unwrap().unwrap();
+        assert_eq!(counter::take(), 1 + sources, "links");
+        assert_eq!((links.quoted.len(), links.shared.len()), (1, 1));
+        for direction in [LinkDirection::In, LinkDirection::Out] {
+            graph.item_links(&uri, direction).await.unwrap().unwrap();
+            assert_eq!(counter::take(), 1 + sources, "links {direction:?}");
+        }
+        let items = [uri];
+        let linked = graph.connected_items(&items, &[], LinkDirection::Out).await.unwrap();
+        assert_eq!(counter::take(), 1 + sources, "items to which one links");
+        assert_eq!(linked.out.iter().filter(|it| it.target.is_some()).count(), 1);
+        assert_eq!(graph.supersessions(&items).await.unwrap().len(), 1);
+        assert_eq!(counter::take(), 1 + sources, "supersessions of hits of one source");
+        assert_eq!(graph.titles_of(&items).await.unwrap().len(), 1);
+        assert_eq!(counter::take(), 1, "titles");
     }
 
     #[actix::test]

@@ -9,7 +9,7 @@ mod restriction;
 mod versions;
 mod write_messages;
 
-pub(crate) use self::link_messages::QuotingItem;
+pub(crate) use self::link_messages::{ItemReading, OwnLinks};
 pub use self::write_messages::OriginParts;
 
 use std::{path::Path, sync::Arc};
@@ -21,7 +21,7 @@ use vademecum_model::{
     ListRequest, Listing, SaveOutcome, SourceName, SourceStats, StoredPrompt, Suggestions,
     Timestamp,
 };
-use vademecum_search::{FtsQuery, GetRequest, HitRequest, Item, RankRequest, Ranking};
+use vademecum_search::{FtsQuery, HitRequest, RankRequest, Ranking};
 use vademecum_source::{SimilarWord, Source, SourceError};
 use vademecum_store::Store;
 use vademecum_tldw::{MissingItems, SyncSummary, TldwError, TldwFile, TldwUser, sync_source};
@@ -33,8 +33,7 @@ use vademecum_vault::{
 use self::{
     read_messages::{
         CheckTags, FindItems, FindSimilarWords, ListChanges, ListKinds, ListLocalChanges,
-        ListPrompts, ListSourceItems, LoadHits, RankMatches, ReadItem, ReadStats,
-        SuggestCompletions,
+        ListPrompts, ListSourceItems, LoadHits, RankMatches, ReadStats, SuggestCompletions,
     },
     restriction::Restriction,
     write_messages::{
@@ -215,18 +214,6 @@ impl SourceHandle {
             return Ok(Vec::new());
         }
         self.send_message(Some(&deadline.clone()), LoadHits { view, deadline }).await
-    }
-
-    /// Reads one item.
-    pub async fn read_item(
-        &self,
-        get: GetRequest,
-        deadline: Deadline,
-    ) -> Result<Item, SourceError> {
-        if self.is_hidden() {
-            return Err(self.hidden_item(&get.id));
-        }
-        self.send_message(Some(&deadline.clone()), ReadItem { get, deadline }).await
     }
 
     /// Returns the kinds of items with their counts.

@@ -81,6 +81,19 @@ impl Hit {
         ContentOrigin::of_document(self.media_type.as_deref(), self.url.as_deref())
     }
 
+    /// Adds which items its item replaces and which replace it, of pairs of a newer and an older item.
+    pub fn add_supersessions(&mut self, pairs: &[(ItemRef, ItemRef)]) {
+        let item = Uri::item(self.uri.source, self.uri.id.clone());
+        for (newer, older) in pairs {
+            if newer.uri == item {
+                self.supersedes.push(older.clone());
+            }
+            if older.uri == item {
+                self.superseded_by.push(newer.clone());
+            }
+        }
+    }
+
     /// Lists at most `most` keywords and counts the others.
     pub fn limit_tags(&mut self, most: usize) {
         let Some(tags) = self.tags.as_mut().filter(|tags| tags.len() > most) else { return };

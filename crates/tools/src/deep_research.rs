@@ -103,7 +103,15 @@ impl Tool for DeepResearchFetch {
         let options =
             RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
         let preferences = call.defaults.preferences;
-        let read = actors::ReadRequest { source, id, part, options, page: None, preferences };
+        let read = actors::ReadRequest {
+            source,
+            id,
+            part,
+            options,
+            page: None,
+            preferences,
+            with_links: false,
+        };
         let item = toolbox.read_item(call, call.scope.as_ref(), read).await?;
         let more = item
             .range

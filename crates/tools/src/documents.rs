@@ -22,7 +22,7 @@ pub(super) async fn read_document(
 ) -> Result<Item, CallError> {
     let opened = visible_collections(toolbox, call).await?;
     let deadline = toolbox.deadline(call);
-    let actors::ReadRequest { source: _, id, part, options, page, preferences } = read;
+    let actors::ReadRequest { id, part, options, page, preferences, .. } = read;
     let retrieval = Retrieval::resolve(options, &preferences);
     let get = GetRequest { id, part, retrieval, page, recent_queries: Vec::new() };
     let Ok(uri) = get.id.to_string().parse::<Uri>() else {

@@ -229,6 +229,7 @@ impl Tool for KnowledgeGet {
             options,
             page: None,
             preferences: call.defaults.preferences,
+            with_links: true,
         };
         toolbox.read_item_output(call, read).await
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vademecum_actors::{CallError, LinkGraph, ResolvedLink};
+use vademecum_actors::{CallError, ItemLinks, LinkDirection, LinkGraph, ResolvedLink};
 use vademecum_mcp::RequestContext;
 use vademecum_model::{ItemRef, SourceName, Uri};
 use vademecum_source::SourceError;
@@ -34,19 +34,6 @@ pub struct KnowledgeLinks {
     /// Maximum number of entries of each list, and of all of the second step.
     #[schemars(description = "", extend("default" = 50))]
     limit: Option<BoundedNumber<1, 1000>>,
-}
-
-/// Direction of links.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum LinkDirection {
-    /// Links to the item.
-    In,
-    /// Links in the item.
-    Out,
-    /// Both.
-    #[default]
-    Both,
 }
 
 /// The links of an item.
@@ -144,13 +131,12 @@ impl Tool for KnowledgeLinks {
         let uri = Uri::item(self.uri.source, id.to_string());
         let library = toolbox.registry().library(&call.principal);
         let graph = library.link_graph(toolbox.deadline(call));
-        let Some(item) = graph.find_item(&uri).await? else {
-            return Err(CallError::NotFound(format!("uri: no item `{}`", self.uri)));
-        };
         let limit = self.limit.map_or(DEFAULT_LIMIT, |limit| limit.0);
         let direction = self.direction.unwrap_or_default();
-        let own = graph.links_of(std::slice::from_ref(&uri), &[]).await?;
-        let has_open = direction != LinkDirection::In && own.iter().any(is_unresolved);
+        let Some(links) = graph.item_links(&uri, direction).await? else {
+            return Err(CallError::NotFound(format!("uri: no item `{}`", self.uri)));
+        };
+        let has_open = direction != LinkDirection::In && links.out.iter().any(is_unresolved);
         // Rules of access do not cover files that are no items.
         let paths = if has_open && !library.is_restricted() {
             let ledger = library.ledger();
@@ -159,7 +145,7 @@ impl Tool for KnowledgeLinks {
         } else {
             Vec::new()
         };
-        let mut response = first_step(&graph, item, (own, paths), (direction, limit)).await?;
+        let mut response = first_step(links, &paths, direction, limit);
         if self.depth.is_some_and(|depth| depth.0 == 2) {
             response.add_second_step(&graph, direction, limit).await?;
         }
@@ -170,40 +156,34 @@ impl Tool for KnowledgeLinks {
     }
 }
 
-/// Lists the links of an item. `own` are the links in its text, `paths` the files that are no items.
-async fn first_step(
-    graph: &LinkGraph,
-    item: ItemRef,
-    (own, paths): (Vec<ResolvedLink>, Vec<String>),
-    (direction, limit): (LinkDirection, usize),
-) -> Result<LinksResponse, CallError> {
-    let uri = item.uri.clone();
-    let of_kind = |kind: LinkKind| own.iter().filter(move |it| it.link.link.kind == kind);
-    let quotes: Vec<&ResolvedLink> = of_kind(LinkKind::Quote).collect();
-    let (quoted, quoting) = graph.quotes(&quotes, &item).await?;
+/// Lists the links of an item. `paths` are the files that are no items.
+fn first_step(
+    links: ItemLinks,
+    paths: &[String],
+    direction: LinkDirection,
+    limit: usize,
+) -> LinksResponse {
+    let ItemLinks { item, out, quoted, shared, incoming, quoting } = links;
     let mut response = LinksResponse::new(item);
     let omitted = &mut response.omitted;
     if direction != LinkDirection::In {
-        let resolved = own.iter().chain(&quoted);
+        let resolved = out.iter().chain(&quoted);
         let linked = resolved.filter_map(|link| Some(LinkedItem::new(link.target.as_ref()?, link)));
         response.out = Some(limited(group(linked), limit, &mut omitted.out));
-        let (files, unresolved) = split_files(own.iter().filter(|it| is_unresolved(it)), &paths);
+        let (files, unresolved) = split_files(out.iter().filter(|it| is_unresolved(it)), paths);
         response.files = limited(files, limit, &mut omitted.files);
         response.unresolved = Some(limited(unresolved, limit, &mut omitted.unresolved));
-        let addresses: Vec<&ResolvedLink> = of_kind(LinkKind::Address).collect();
-        let sharing = graph.shared_addresses(&addresses, &uri).await?;
-        let sharing = group(sharing.iter().map(|link| LinkedItem {
+        let sharing = group(shared.iter().map(|link| LinkedItem {
             context: link.link.link.target.clone(),
             ..LinkedItem::new(&link.from, link)
         }));
         response.shared = limited(sharing, limit, &mut omitted.shared);
     }
     if direction != LinkDirection::Out {
-        let links = graph.links_to(&[uri], &[]).await?;
-        let linked = links.iter().chain(&quoting).map(|link| LinkedItem::new(&link.from, link));
+        let linked = incoming.iter().chain(&quoting).map(|link| LinkedItem::new(&link.from, link));
         response.incoming = Some(limited(group(linked), limit, &mut omitted.incoming));
     }
-    Ok(response)
+    response
 }
 
 /// Separates links to files that are no items from links to nothing.
@@ -318,17 +298,12 @@ impl LinksResponse {
         }
         items.sort_unstable();
         items.dedup();
-        let (mut out, mut incoming) = (HashMap::new(), HashMap::new());
-        if direction != LinkDirection::In {
-            out = next_items(graph.links_of(&items, &[]).await?, |it| {
-                Some((it.from.uri.clone(), it.target.clone()?))
-            });
-        }
-        if direction != LinkDirection::Out {
-            incoming = next_items(graph.links_to(&items, &[]).await?, |it| {
-                Some((it.target.as_ref()?.uri.clone(), it.from.clone()))
-            });
-        }
+        let connected = graph.connected_items(&items, &[], direction).await?;
+        let mut out =
+            next_items(connected.out, |it| Some((it.from.uri.clone(), it.target.clone()?)));
+        let mut incoming = next_items(connected.incoming, |it| {
+            Some((it.target.as_ref()?.uri.clone(), it.from.clone()))
+        });
         let start = self.item.uri.clone();
         let mut left = budget;
         let lists = self.out.iter_mut().chain(&mut self.incoming).flatten();

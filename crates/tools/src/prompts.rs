@@ -378,6 +378,7 @@ async fn conversation_blocks(
         },
         page: None,
         preferences: call.defaults.preferences,
+        with_links: false,
     };
     let item = toolbox.read_item(call, None, read).await.map_err(|error| match error {
         CallError::NotFound(problem) => wrong(problem),

@@ -111,7 +111,15 @@ async fn read_full_item(
     let options =
         RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
     let preferences = call.defaults.preferences;
-    let read = actors::ReadRequest { source, id, part, options, page: None, preferences };
+    let read = actors::ReadRequest {
+        source,
+        id,
+        part,
+        options,
+        page: None,
+        preferences,
+        with_links: false,
+    };
     toolbox.read_item(call, None, read).await
 }
 

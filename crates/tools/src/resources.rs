@@ -160,7 +160,15 @@ pub(crate) async fn read_resource(
     let options =
         RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
     let preferences = Preferences::default();
-    let read = actors::ReadRequest { source, id, part, options, page: None, preferences };
+    let read = actors::ReadRequest {
+        source,
+        id,
+        part,
+        options,
+        page: None,
+        preferences,
+        with_links: false,
+    };
     let item = toolbox.read_item(call, None, read).await?;
     let read_on = item.range.and_then(|range| read_on_sentence(uri, range));
     let (mime_type, text) = match item.content {

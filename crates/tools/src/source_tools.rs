@@ -204,7 +204,8 @@ async fn read_item(
 ) -> ToolResult<Item> {
     let (source, id, part) = reference.find(toolbox, call, &[source]).await?;
     let preferences = call.defaults.preferences;
-    let read = actors::ReadRequest { source, id, part, options, page, preferences };
+    let read =
+        actors::ReadRequest { source, id, part, options, page, preferences, with_links: true };
     toolbox.read_item_output(call, read).await
 }
 
@@ -421,6 +422,7 @@ impl Tool for PromptsGet {
             options: full_retrieval(),
             page: None,
             preferences,
+            with_links: true,
         };
         toolbox.read_item_output(call, read).await
     }

@@ -407,9 +407,7 @@ impl ToolRegistry {
         call: &RequestContext,
         read: actors::ReadRequest,
     ) -> ToolResult<Item> {
-        let mut item = self.read_item(call, call.scope.as_ref(), read).await?;
-        link_notes::add_links(self, call, &mut item).await;
-        Ok(self.item_output(item))
+        Ok(self.item_output(self.read_item(call, call.scope.as_ref(), read).await?))
     }
 
     /// Reads an item as it was, and renders it.

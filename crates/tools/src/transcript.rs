@@ -102,6 +102,7 @@ impl Tool for MediaTranscript {
             options: vademecum_model::RetrievalOptions::default(),
             page: None,
             preferences: call.defaults.preferences,
+            with_links: false,
         };
         let mut spoken = toolbox.read_item(call, call.scope.as_ref(), read).await?.content;
         let window = window.cut(&mut spoken)?;

@@ -1,14 +1,14 @@
-//! Messages that read links.
+//! Messages that read links, and items with their links.
 
 use std::time::Instant;
 
 use actix::prelude::*;
-use vademecum_model::{Deadline, ItemId, Uri};
-use vademecum_source::{Source, SourceError};
-use vademecum_store::Store;
+use vademecum_model::Deadline;
+use vademecum_search::{GetRequest, Item};
+use vademecum_source::{Source, SourceError, set_content_origins};
+use vademecum_store::{Reader, Store};
 use vademecum_vault::links::{
-    LinkLookup, LinkRows, StoredLink, find_quoted, find_quoting, quotable_text, read_link_rows,
-    read_outdated_links,
+    LinkKind, LinkLookup, LinkRows, are_links_outdated, read_link_rows, read_outdated_links,
 };
 
 use super::{SourceActor, SourceHandle};
@@ -17,42 +17,87 @@ use super::{SourceActor, SourceHandle};
 const SHARE_OF_TIME: u32 = 2;
 
 impl SourceHandle {
-    /// Reads links and names of visible items.
+    /// Reads links and names of visible items. A source without items is not asked.
     pub(crate) async fn link_rows(
         &self,
         lookup: LinkLookup,
         deadline: Deadline,
     ) -> Result<LinkRows, SourceError> {
-        if self.is_hidden() {
+        // A replica may create the file now.
+        if self.is_hidden() || (self.replica.is_none() && !self.has_store()) {
             return Ok(LinkRows::default());
         }
         self.send_message(Some(&deadline.clone()), ReadLinks { lookup, deadline }).await
     }
 
-    /// Returns the text of an item in which quotes are looked up.
-    pub(crate) async fn quotable_text(
+    /// Reads one item, and its own rows of links if requested.
+    pub(crate) async fn read_item(
         &self,
-        id: &ItemId,
+        get: GetRequest,
+        links: OwnLinks,
         deadline: Deadline,
-    ) -> Result<String, SourceError> {
+    ) -> Result<ItemReading, SourceError> {
         if self.is_hidden() {
-            return Err(self.hidden_item(id));
+            return Err(self.hidden_item(&get.id));
         }
-        let message = ReadQuotableText { id: id.to_string(), deadline: deadline.clone() };
-        self.send_message(Some(&deadline), message).await
+        self.send_message(Some(&deadline.clone()), ReadItem { get, links, deadline }).await
     }
+}
 
-    /// Compares an item with the items of this source: returns the items with its quotes, each with
-    /// the number of the quote, and the quotes of this source that are in its text.
-    pub(crate) async fn compare_quotes(
-        &self,
-        quoting: QuotingItem,
-        deadline: Deadline,
-    ) -> Result<FoundQuotes, SourceError> {
-        if self.is_hidden() {
-            return Ok(FoundQuotes::default());
-        }
-        self.send_message(Some(&deadline.clone()), CompareQuotes { quoting, deadline }).await
+/// Whether an item is read with its own rows of links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnLinks {
+    /// With its names and the links with which it supersedes or is superseded.
+    Read,
+    /// Without.
+    Skip,
+}
+
+/// An item, and its own rows of links if they were requested.
+#[derive(Debug)]
+pub(crate) struct ItemReading {
+    /// The item.
+    pub(crate) item: Item,
+    /// Its names, and the links with which it supersedes or is superseded. `None` if they were not
+    /// requested, or if the links of items of an earlier version must be read before.
+    pub(crate) links: Result<Option<LinkRows>, SourceError>,
+}
+
+/// Reads one item.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<ItemReading, SourceError>")]
+pub(super) struct ReadItem {
+    get: GetRequest,
+    links: OwnLinks,
+    deadline: Deadline,
+}
+
+impl Handler<ReadItem> for SourceActor {
+    type Result = ResponseFuture<Result<ItemReading, SourceError>>;
+
+    fn handle(&mut self, message: ReadItem, _: &mut Self::Context) -> Self::Result {
+        let ReadItem { get, links, deadline } = message;
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| {
+                let mut item = source.load_item(reader, &get)?;
+                set_content_origins(reader, source.name(), [&mut item.meta])?;
+                let links = match links {
+                    OwnLinks::Read => read_current_links(source, reader, &own_lookup(&item)),
+                    OwnLinks::Skip => Ok(None),
+                };
+                Ok(ItemReading { item, links })
+            })
+        })
+    }
+}
+
+fn own_lookup(item: &Item) -> LinkLookup {
+    let id = &item.meta.uri.id;
+    LinkLookup {
+        links_of: vec![id.clone()],
+        names_of: vec![id.clone()],
+        kinds: LinkKind::SUPERSEDING.to_vec(),
+        ..LinkLookup::default()
     }
 }
 
@@ -69,11 +114,33 @@ impl Handler<ReadLinks> for SourceActor {
 
     fn handle(&mut self, message: ReadLinks, _: &mut Self::Context) -> Self::Result {
         let ReadLinks { lookup, deadline } = message;
-        self.spawn_blocking(move |source, store| {
-            bring_up_to_date(source, store, &deadline)?;
-            store.read(deadline, |reader| read_link_rows(source, reader, &lookup))
-        })
+        self.spawn_blocking(move |source, store| read_links(source, store, &lookup, deadline))
     }
+}
+
+/// Reads links and names, after those of items that an earlier version stored.
+fn read_links(
+    source: &dyn Source,
+    store: &Store,
+    lookup: &LinkLookup,
+    deadline: Deadline,
+) -> Result<LinkRows, SourceError> {
+    let current = |reader: &Reader<'_>| read_current_links(source, reader, lookup);
+    if let Some(rows) = store.read(deadline.clone(), current)? {
+        return Ok(rows);
+    }
+    bring_up_to_date(source, store, &deadline)?;
+    store.read(deadline, |reader| read_link_rows(source, reader, lookup))
+}
+
+/// Reads links and names; `None` if those of items that an earlier version stored must be read before.
+fn read_current_links(
+    source: &dyn Source,
+    reader: &Reader<'_>,
+    lookup: &LinkLookup,
+) -> Result<Option<LinkRows>, SourceError> {
+    let is_outdated = are_links_outdated(reader, source.name())?;
+    (!is_outdated).then(|| read_link_rows(source, reader, lookup)).transpose()
 }
 
 /// Reads the links of items that an earlier version stored, for a part of the time of a call. The next
@@ -91,71 +158,4 @@ fn bring_up_to_date(
         "the links of the items in `{}` are being read for the first time: try again in a moment",
         source.name()
     )))
-}
-
-/// Returns the text of an item in which quotes are looked up.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<String, SourceError>")]
-pub(super) struct ReadQuotableText {
-    id: String,
-    deadline: Deadline,
-}
-
-impl Handler<ReadQuotableText> for SourceActor {
-    type Result = ResponseFuture<Result<String, SourceError>>;
-
-    fn handle(&mut self, message: ReadQuotableText, _: &mut Self::Context) -> Self::Result {
-        let ReadQuotableText { id, deadline } = message;
-        self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| Ok(quotable_text(&source.load_draft(reader, &id)?.body)))
-        })
-    }
-}
-
-/// An item, its quotes and its text.
-#[derive(Clone, Debug)]
-pub(crate) struct QuotingItem {
-    /// The item.
-    pub(crate) uri: Uri,
-    /// The texts that it quotes.
-    pub(crate) quotes: Vec<String>,
-    /// Its text.
-    pub(crate) text: String,
-}
-
-/// Quotes that connect an item with items of a source.
-#[derive(Debug, Default)]
-pub(crate) struct FoundQuotes {
-    /// Numbers of the item's quotes, and items with their text.
-    pub(crate) quoted: Vec<(usize, Uri)>,
-    /// Quotes of other items that are in the item's text.
-    pub(crate) quoting: Vec<StoredLink>,
-}
-
-/// Compares the quotes of an item with the texts of a source, and its text with their quotes.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<FoundQuotes, SourceError>")]
-pub(super) struct CompareQuotes {
-    quoting: QuotingItem,
-    deadline: Deadline,
-}
-
-impl Handler<CompareQuotes> for SourceActor {
-    type Result = ResponseFuture<Result<FoundQuotes, SourceError>>;
-
-    fn handle(&mut self, message: CompareQuotes, _: &mut Self::Context) -> Self::Result {
-        let CompareQuotes { quoting, deadline } = message;
-        self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| {
-                let mut quoted = Vec::new();
-                for (number, quote) in quoting.quotes.iter().enumerate() {
-                    let found = find_quoted(source, reader, &quoting.uri, quote)?;
-                    quoted.extend(found.into_iter().map(|uri| (number, uri)));
-                }
-                let found = find_quoting(source, reader, &quoting.text)?;
-                let quoting = found.into_iter().filter(|it| it.from != quoting.uri).collect();
-                Ok(FoundQuotes { quoted, quoting })
-            })
-        })
-    }
 }

@@ -7,7 +7,7 @@ use vademecum_model::{
     Deadline, Hit, ItemId, ItemName, ListRequest, ListedItem, Listing, Retrieval, SourceStats,
     StoredPrompt, Suggestions, Timestamp,
 };
-use vademecum_search::{GetRequest, HitRequest, Item, RankRequest, Ranking};
+use vademecum_search::{HitRequest, Item, RankRequest, Ranking};
 use vademecum_source::{SimilarWord, SourceError, set_content_origins};
 use vademecum_vault::journal::{self, AsOf, ItemHistory, JournalEntry, LocalChange, PastListing};
 
@@ -144,32 +144,6 @@ impl Handler<LoadHits> for SourceActor {
                 let mut hits = source.load_hits(reader, &view)?;
                 set_content_origins(reader, source.name(), &mut hits)?;
                 Ok(hits)
-            })
-        })
-    }
-}
-
-/// Reads one item.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<Item, SourceError>")]
-pub(super) struct ReadItem {
-    pub(super) get: GetRequest,
-    pub(super) deadline: Deadline,
-}
-
-impl Handler<ReadItem> for SourceActor {
-    type Result = ResponseFuture<Result<Item, SourceError>>;
-
-    fn handle(
-        &mut self,
-        ReadItem { get, deadline }: ReadItem,
-        _: &mut Self::Context,
-    ) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| {
-                let mut item = source.load_item(reader, &get)?;
-                set_content_origins(reader, source.name(), [&mut item.meta])?;
-                Ok(item)
             })
         })
     }

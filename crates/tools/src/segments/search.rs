@@ -390,8 +390,15 @@ async fn segment_from_hit(
     };
     let (id, part) = split_uri(hit.uri.clone());
     let preferences = call.defaults.preferences;
-    let read =
-        actors::ReadRequest { source: hit.source, id, part, options, page: None, preferences };
+    let read = actors::ReadRequest {
+        source: hit.source,
+        id,
+        part,
+        options,
+        page: None,
+        preferences,
+        with_links: false,
+    };
     let item = toolbox.read_item(call, None, read).await.ok()?;
     let raw_text = content_text(&item.content);
     let title = hit.title.clone().filter(|title| !title.trim().is_empty());

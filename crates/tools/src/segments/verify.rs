@@ -123,7 +123,15 @@ async fn check_library(
         ..RetrievalOptions::default()
     };
     let preferences = call.defaults.preferences;
-    let read = actors::ReadRequest { source, id, part, options, page: None, preferences };
+    let read = actors::ReadRequest {
+        source,
+        id,
+        part,
+        options,
+        page: None,
+        preferences,
+        with_links: false,
+    };
     let level = if call.principal.has_right(Right::Write) { "edit" } else { "view" };
     match toolbox.read_item(call, None, read).await {
         Ok(item) => Ok(Ok((item.meta.url.filter(|url| url.starts_with("http")), level))),

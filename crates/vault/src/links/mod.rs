@@ -25,7 +25,7 @@ pub use self::{
     dialect::Dialect,
     extract::{Extracted, extract_links},
     link::{Link, LinkKind, LinkName, NameKind, StoredLink, StoredName},
-    quotes::{find_quoted, find_quoting, quotable_text},
+    quotes::QuotingItem,
     read::{LinkLookup, LinkRows, read_link_rows},
     record::{
         are_links_outdated, read_outdated_links, rebuild_links, update_links, update_renamed,

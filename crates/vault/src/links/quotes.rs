@@ -77,9 +77,21 @@ fn collapse(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// An item, its quotes and its text.
+#[derive(Clone, Debug)]
+pub struct QuotingItem {
+    /// The item.
+    pub uri: Uri,
+    /// The texts that it quotes.
+    pub quotes: Vec<String>,
+    /// Its text, as [`LinkRows::text`](super::LinkRows) has it; empty if its quotes in other items are
+    /// not looked up.
+    pub text: String,
+}
+
 /// Returns the items of a source with the text of a quote, which `from` contains: at most eight items
 /// with its first words are compared.
-pub fn find_quoted(
+pub(super) fn find_quoted(
     source: &dyn Source,
     reader: &Reader<'_>,
     from: &Uri,
@@ -115,7 +127,7 @@ pub fn find_quoted(
 
 /// Returns the quotes of a source that are part of a text of [`quotable_text`]. At most 2,000 quotes of
 /// the source are compared. Hidden items are not left out.
-pub fn find_quoting(
+pub(super) fn find_quoting(
     source: &dyn Source,
     reader: &Reader<'_>,
     text: &str,
@@ -138,6 +150,6 @@ pub fn find_quoting(
 }
 
 /// Returns the text of an item in which quotes are looked up, with single spaces between its words.
-pub fn quotable_text(body: &DraftBody) -> String {
+pub(super) fn quotable_text(body: &DraftBody) -> String {
     collapse(&super::body_text::body_text(body))
 }
