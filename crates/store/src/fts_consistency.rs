@@ -118,8 +118,10 @@ mod tests {
         io::{Seek, SeekFrom, Write},
     };
 
+    use vademecum_model::FtsTable;
+
     use super::*;
-    use crate::{DamagedPart, Durability, Parameters};
+    use crate::{DamagedPart, Database, Durability, Parameters};
 
     const PROMPTS: DerivedFtsTable = DerivedFtsTable {
         table: "prompt_fts",

@@ -104,7 +104,7 @@ fn place(
 impl MapInput {
     /// Returns an item with this title and text.
     pub(super) fn for_test(title: &str, text: &str) -> Self {
-        use vademecum_model::SourceName;
+        use vademecum_model::{SourceName, Uri};
         Self {
             uri: Uri::item(SourceName::Notes, title),
             title: title.to_owned(),
