@@ -21,7 +21,7 @@ use super::{
     fts_version::create_fts_tables,
     index_cache::IndexCaches,
     journal_mode::enable_wal,
-    pool_wait::PoolWaits,
+    pool_wait::{PoolWaits, connection_pool_threads},
     private_files::{create_private_folder, prepare_database_file},
     reader::Visibility,
     row_filter::register_connection_number,
@@ -482,18 +482,6 @@ pub fn begin_immediate(connection: &mut Connection) -> Result<Transaction<'_>, S
 pub(super) fn read_schema_version(connection: &Connection) -> rusqlite::Result<usize> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     Ok(usize::try_from(version).unwrap_or(0))
-}
-
-/// Returns the thread pool that opens and closes the readers of all stores.
-fn connection_pool_threads() -> Arc<scheduled_thread_pool::ScheduledThreadPool> {
-    static THREADS: std::sync::OnceLock<Arc<scheduled_thread_pool::ScheduledThreadPool>> =
-        std::sync::OnceLock::new();
-    Arc::clone(THREADS.get_or_init(|| {
-        let threads = scheduled_thread_pool::ScheduledThreadPool::builder()
-            .num_threads(2)
-            .thread_name_pattern("store-{}");
-        Arc::new(threads.build())
-    }))
 }
 
 /// A poisoned lock can be used: SQLite has rolled the transaction back.

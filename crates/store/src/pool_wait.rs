@@ -1,9 +1,14 @@
 //! Counter of waits for a pooled connection.
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
+
+use scheduled_thread_pool::ScheduledThreadPool;
 
 /// Number of waits and their total duration.
 #[derive(Debug, Default)]
@@ -25,4 +30,13 @@ impl PoolWaits {
         let waited = Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed));
         (self.count.load(Ordering::Relaxed), waited)
     }
+}
+
+/// Returns the thread pool that opens and closes the readers of all stores.
+pub(super) fn connection_pool_threads() -> Arc<ScheduledThreadPool> {
+    static THREADS: OnceLock<Arc<ScheduledThreadPool>> = OnceLock::new();
+    Arc::clone(THREADS.get_or_init(|| {
+        let threads = ScheduledThreadPool::builder().num_threads(2).thread_name_pattern("store-{}");
+        Arc::new(threads.build())
+    }))
 }
