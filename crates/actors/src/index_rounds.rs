@@ -37,7 +37,10 @@ struct RoundsState {
 
 /// A running round. Dropping it ends the round, also when it panics.
 #[derive(Debug)]
-pub(crate) struct Round(watch::Sender<()>);
+pub(crate) struct Round {
+    /// Closes the receivers of those that wait for the round.
+    _over: watch::Sender<()>,
+}
 
 /// Continuation after a round.
 #[derive(Debug)]
@@ -69,7 +72,7 @@ impl IndexRounds {
         let (sender, receiver) = watch::channel(());
         state.is_requested = false;
         state.over = Some(receiver.clone());
-        (receiver, Some(Round(sender)))
+        (receiver, Some(Round { _over: sender }))
     }
 
     /// Ends a round, unless it was requested again meanwhile.
@@ -159,7 +162,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!([fail(), fail(), fail()], [1, 2, 4]);
-        (0..40).for_each(|_| drop(fail()));
+        let _later: Vec<u64> = (0..40).map(|_| fail()).collect();
         assert_eq!(fail(), MAX_RETRY_DELAY.as_secs());
         rounds.finish(rounds.request().1.unwrap(), true);
         assert_eq!(fail(), 1);

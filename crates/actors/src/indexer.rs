@@ -628,7 +628,9 @@ mod tests {
         library.calls.recv().await.unwrap();
         library.save_note("Rolls");
         drop(indexer.start_sync());
-        [true, true].map(|outcome| library.outcomes.send(outcome).unwrap());
+        for outcome in [true, true] {
+            library.outcomes.send(outcome).unwrap();
+        }
         wait_until_over(over).await;
         assert_eq!(library.counts(), (2, 0));
     }

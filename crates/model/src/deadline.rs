@@ -24,7 +24,7 @@ impl Deadline {
         Self { expires_at: began_at + timeout, began_at, cancel: None }
     }
 
-    /// Returns the time at which the request began, at most [`MAX_REQUEST_AGE`] before this deadline
+    /// Returns the time at which the request began, at most one second before this deadline
     /// was made. What others wrote before that time must be read.
     pub fn began_at(&self) -> Instant {
         self.began_at

@@ -25,7 +25,7 @@ pub struct ListStatements {
     /// `:ids`.
     pub list_tags_sql: &'static str,
     /// Returns `key`, `id` and `priority` of at most `:most` items with a name, as described at
-    /// [`ItemName::parameters`].
+    /// [`ItemName::forms`].
     pub find_sql: &'static str,
 }
 

@@ -261,7 +261,7 @@ pub trait Source: Debug + Send + Sync + 'static {
     }
 
     /// Applies a change that a user requested, without recording it. An earlier version is restored
-    /// by [`journal::apply_change`](vademecum_vault::journal::apply_change) only.
+    /// by `journal::apply_change` only.
     fn apply_change(
         &self,
         writer: &Writer<'_>,

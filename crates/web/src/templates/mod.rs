@@ -1,8 +1,8 @@
 //! The pages of the server, for people. They are templates that the compiler checks, work without
 //! JavaScript, and load nothing but one style sheet and one script of this server.
 //!
-//! Start reading at [`Page`]: every page is one, and [`StyleSheet`] is its look. A page is a function
-//! from values to text; it reads no store and knows no socket. [`views`] has the values.
+//! Start reading at `Page`: every page is one, and `StyleSheet` is its look. A page is a function
+//! from values to text; it reads no store and knows no socket. `views` has the values.
 
 mod account;
 mod activity;
