@@ -493,7 +493,13 @@ mod tests {
         LibraryConfig {
             data: folder.path().into(),
             tldw: None,
-            sources: vec![Arc::new(vademecum_notes::Notes), Arc::new(vademecum_prompts::Prompts)],
+            sources: vec![
+                Arc::new(vademecum_notes::Notes),
+                Arc::new(vademecum_media::Media),
+                Arc::new(vademecum_chats::Chats),
+                Arc::new(vademecum_characters::Characters),
+                Arc::new(vademecum_prompts::Prompts),
+            ],
             embeddings: None,
             max_open_libraries: Storage::default().open_libraries,
             limits: Limits::default(),
@@ -571,16 +577,7 @@ mod tests {
     #[actix::test]
     async fn every_kind_of_call_sends_a_bounded_number_of_messages() {
         let folder = tempfile::tempdir().unwrap();
-        let registry = UserRegistry::new(LibraryConfig {
-            sources: vec![
-                Arc::new(vademecum_notes::Notes),
-                Arc::new(vademecum_media::Media),
-                Arc::new(vademecum_chats::Chats),
-                Arc::new(vademecum_characters::Characters),
-                Arc::new(vademecum_prompts::Prompts),
-            ],
-            ..config_in(&folder)
-        });
+        let registry = registry_in(&folder);
         let ada = local_principal("ada".parse().unwrap());
         let library = registry.library(&ada);
         let quote = "Knead the dough for ten minutes, then let it rest until it has doubled.";

@@ -103,7 +103,13 @@ mod tests {
         let registry = UserRegistry::new(LibraryConfig {
             data: folder.path().into(),
             tldw: None,
-            sources: vec![Arc::new(vademecum_notes::Notes), Arc::new(vademecum_media::Media)],
+            sources: vec![
+                Arc::new(vademecum_notes::Notes),
+                Arc::new(vademecum_media::Media),
+                Arc::new(vademecum_chats::Chats),
+                Arc::new(vademecum_characters::Characters),
+                Arc::new(vademecum_prompts::Prompts),
+            ],
             embeddings: embeddings.map(Arc::new),
             max_open_libraries: NonZeroUsize::MIN,
             limits: Limits::default(),
