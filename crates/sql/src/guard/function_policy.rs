@@ -323,3 +323,17 @@ pub(super) fn may_be_volatile(schema: &str, name: &str) -> bool {
         if schema == "pg_catalog" { HARMLESS_VOLATILE } else { HARMLESS_VOLATILE_EXTENSIONS };
     list.iter().any(|pattern| matches_pattern(pattern, name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn volatile_function_needs_harmless_entry() {
+        assert!(may_be_volatile("pg_catalog", "random"));
+        assert!(may_be_volatile("public", "uuid_generate_v4"));
+        assert!(!may_be_volatile("public", "random"));
+        assert!(!may_be_volatile("public", "delete_all"));
+        assert!(!may_be_volatile("pg_catalog", "nextval"));
+    }
+}

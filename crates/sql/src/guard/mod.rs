@@ -41,6 +41,3 @@ pub use read::check_query;
 pub use statement::{Condition, ReadOnlyQuery, StatementKind, WriteStatement};
 pub use template::{PlaceForm, StatementTemplate, TemplatePart};
 pub use write::check_write;
-
-#[cfg(test)]
-mod tests;
