@@ -8,7 +8,10 @@ mod limits;
 mod monitoring;
 mod shared_sessions;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use tokio::task::JoinHandle;
 use vademecum_store::DataFolder;
@@ -38,7 +41,7 @@ use vademecum_services::{
     two_way::{FollowedFolders, follow_folders},
 };
 use vademecum_sql::{Databases, ProfileError, Profiles};
-use vademecum_tools::{SkillCatalog, ToolRegistry, ToolSetError};
+use vademecum_tools::{SkillCatalog, ToolRegistry, ToolServices, ToolSetError};
 use vademecum_web::{ConnectionCount, Listener, PageServices, ServerState};
 
 use self::{
@@ -160,7 +163,6 @@ impl App {
         let metrics = Metrics::new(&monitoring::metric_labels(&all_tools))?;
         let registry = open_user_registry(&settings, &data, embeddings.clone())?;
         let registry = Arc::new(registry.with_metrics(metrics.clone()));
-        let (timeout, tools) = (settings.limits.source_timeout(), &settings.tools);
         let collections = Arc::new(Catalogue::new(&data));
         let profiles =
             Arc::new(Profiles::new(&settings.profiles, &settings.secrets.passphrase_source())?);
@@ -172,29 +174,33 @@ impl App {
             .configured(&settings.collections, &principal)?;
         let folders = Arc::new(followed_folders(&settings, &principal)?);
         let site = Arc::new(SiteAddress::of_settings(&settings.server));
-        let toolbox =
-            ToolRegistry::new(Arc::clone(&registry), Arc::clone(&collections), all_tools, timeout)?
-                .with_embeddings(embeddings)
-                .with_syncs(syncs.clone())
-                .with_changing_tools(settings.file.is_some())
-                .with_text_form(tools.text)
-                .with_safe_text(tools.safe_text)
-                .with_databases(Arc::clone(&databases))
-                .with_writes(tools.write)
-                .with_skills(skill_catalog(&settings))
-                .with_folders(Arc::clone(&folders))
-                .with_site(Arc::clone(&site))
-                .with_segments(tools.rag_search_segments.get().into());
-        let toolbox = Arc::new(toolbox);
+        let tool_services = ToolServices {
+            registry: Arc::clone(&registry),
+            collections: Arc::clone(&collections),
+            syncs: syncs.clone(),
+            databases: Arc::clone(&databases),
+            embeddings,
+            source_timeout: settings.limits.source_timeout(),
+            text: settings.tools.text,
+            cleans_text: settings.tools.safe_text,
+            writes_enabled: settings.tools.write,
+            segments: settings.tools.rag_search_segments.get().into(),
+            skills: Arc::new(skill_catalog(&settings)),
+            folders: Arc::clone(&folders),
+            site: Arc::clone(&site),
+            server_key: OnceLock::new(),
+        };
+        let tool_registry =
+            Arc::new(ToolRegistry::new(tool_services, all_tools, settings.file.is_some())?);
         let observer = monitoring::request_observer(&settings, metrics, &data)?;
         let options = ServiceOptions {
             observer: observer.clone(),
             session_records: ArchivedSessions::open(&data),
             ..protocol_options(&settings)
         };
-        let service = Service::new(Arc::clone(&toolbox) as _, options);
+        let service = Service::new(Arc::clone(&tool_registry) as _, options);
         let custom_tools = CustomTools {
-            registry: toolbox,
+            registry: tool_registry,
             profiles: Arc::clone(&profiles),
             databases: Arc::clone(&databases),
             owner: principal.clone(),

@@ -29,7 +29,7 @@ const LAYERS: [&[&str]; 14] = [
 
 /// Folders whose files still import each other in circles of more than two, with the number of files in
 /// all such circles. The numbers may only fall.
-const OPEN_CIRCLES: [(&str, usize); 2] = [("crates/actors/src", 15), ("crates/tools/src", 11)];
+const OPEN_CIRCLES: [(&str, usize); 1] = [("crates/actors/src", 15)];
 
 /// Maximum number of lines of a crate, without tests.
 const MAX_CRATE_LINES: usize = 14_000;
@@ -128,9 +128,8 @@ fn crates_have_at_most_14_000_lines() {
 
 /// Number of lines of the files below `folder`, without unit tests.
 fn program_lines(folder: &str) -> usize {
-    let program = |text: &String| {
-        text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")).count()
-    };
+    let program =
+        |text: &String| text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")).count();
     files(folder, "rs").iter().map(|(_, text)| program(text)).sum()
 }
 

@@ -9,10 +9,11 @@ use vademecum_services::permalink::SiteAddress;
 
 use super::{
     ToolOutput,
-    output::{CompactHit, SearchResponse, SearchResults, unrecorded_output},
+    output::{CompactHit, SearchResponse, SearchResults},
+    page_output::unrecorded_output,
+    registered_tool::to_tool_result,
     render::render_page,
     token_estimate::estimate_tokens,
-    tool::to_tool_result,
 };
 
 /// A page of results, and how it is sent.

@@ -7,7 +7,7 @@ use vademecum_mcp::{
 };
 use vademecum_model::{SourceName, Suggestions};
 
-use super::{ToolRegistry, documents, prompts, resources};
+use super::{ToolServices, documents, prompts, resources};
 
 /// A kind of value that can be completed.
 enum CompletableValue {
@@ -25,7 +25,7 @@ enum CompletableValue {
 
 /// Returns completions of an argument; none for unknown arguments.
 pub(crate) async fn complete_argument(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     unfinished: &CompletionRequest,
     call: &RequestContext,
 ) -> Result<Completion, CallError> {
@@ -34,18 +34,18 @@ pub(crate) async fn complete_argument(
     let (source, wish) = match blank {
         CompletableValue::Id(source) => (source, CompletionKind::Id),
         CompletableValue::Keyword => (SourceName::Notes, CompletionKind::Keyword),
-        CompletableValue::MediaType => return complete_media_types(toolbox, typed, call).await,
+        CompletableValue::MediaType => return complete_media_types(services, typed, call).await,
         CompletableValue::Collection => {
-            return documents::complete_collections(toolbox, call, typed).await;
+            return documents::complete_collections(services, call, typed).await;
         }
         CompletableValue::Document => {
             let collection = unfinished.known_arguments.get("collection").and_then(Value::as_str);
-            return documents::complete_documents(toolbox, call, collection, typed).await;
+            return documents::complete_documents(services, call, collection, typed).await;
         }
     };
-    let library = toolbox.registry().library(&call.principal);
+    let library = services.registry.library(&call.principal);
     let source = library.source(source).ok_or(CallError::Unavailable)?;
-    let deadline = toolbox.deadline(call);
+    let deadline = services.deadline(call);
     let suggested =
         source.suggest_completions(wish, typed.to_owned(), MAX_COMPLETIONS, deadline).await?;
     let Suggestions { values, total } = suggested;
@@ -76,13 +76,13 @@ fn completable_value(unfinished: &CompletionRequest) -> Option<CompletableValue>
 
 /// Returns the media types with this prefix, most frequent first.
 async fn complete_media_types(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     typed: &str,
     call: &RequestContext,
 ) -> Result<Completion, CallError> {
-    let library = toolbox.registry().library(&call.principal);
+    let library = services.registry.library(&call.principal);
     let media = library.source(SourceName::Media).ok_or(CallError::Unavailable)?;
-    let mut kinds = media.item_kinds(toolbox.deadline(call)).await?;
+    let mut kinds = media.item_kinds(services.deadline(call)).await?;
     kinds.retain(|(kind, _)| kind.to_lowercase().starts_with(&typed.to_lowercase()));
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let total = Some(kinds.len());

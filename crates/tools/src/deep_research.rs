@@ -8,9 +8,10 @@ use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_model::{RetrievalMode, RetrievalOptions, SourceName, Uri};
 
 use super::{
-    Tool, ToolOutput, ToolRegistry, ToolResult,
+    Tool, ToolOutput, ToolResult, ToolServices,
     input::{KnowledgeFilters, split_uri},
-    output::{CompactHit, page_output},
+    output::CompactHit,
+    page_output::page_output,
     render::content_text,
     resources::read_on_sentence,
     results_app,
@@ -43,7 +44,11 @@ impl Tool for DeepResearchSearch {
     const HAS_LONG_RESULTS: bool = true;
     type Output = SearchOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let search = actors::SearchRequest {
             query: self.query,
             selections: KnowledgeFilters::default().into_selections(&SourceName::ALL),
@@ -57,7 +62,7 @@ impl Tool for DeepResearchSearch {
             vector_query: None,
             spelling: actors::Spelling::Suggest,
         };
-        let page = toolbox.search_session(call, call.scope.as_ref(), search).await?;
+        let page = services.search_session(call, call.scope.as_ref(), search).await?;
         let mut replied = page_output(call, page, None);
         if let Some(offset) = replied.output.next_offset {
             // The contract has no field for further results.
@@ -71,7 +76,7 @@ impl Tool for DeepResearchSearch {
             meta.insert("vademecum/read_on".to_owned(), read_on.into());
         }
         let hits = replied.output.results.into_iter();
-        let results = hits.map(|hit| CompactHit::of_snippet(hit, toolbox.site())).collect();
+        let results = hits.map(|hit| CompactHit::of_snippet(hit, &services.site)).collect();
         // The deep-research contract requires the text to be the same JSON.
         Ok(ToolOutput { output: SearchOutput { results }, text: None, meta: replied.meta })
     }
@@ -94,7 +99,11 @@ impl Tool for DeepResearchFetch {
     const HAS_LONG_RESULTS: bool = true;
     type Output = CompactHit;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let uri: Uri =
             self.id.parse().map_err(|error| CallError::Invalid(format!("id: {error}")))?;
         let source = uri.source;
@@ -112,12 +121,12 @@ impl Tool for DeepResearchFetch {
             preferences,
             with_links: false,
         };
-        let item = toolbox.read_item(call, call.scope.as_ref(), read).await?;
+        let item = services.read_item(call, call.scope.as_ref(), read).await?;
         let more = item
             .range
             .and_then(|range| Some((range.next_offset?, read_on_sentence(&asked, range)?)));
-        let mut document = CompactHit::new(item.meta, content_text(&item.content), toolbox.site());
-        if let Some(permalink) = toolbox.site().permalink(&named, None) {
+        let mut document = CompactHit::new(item.meta, content_text(&item.content), &services.site);
+        if let Some(permalink) = services.site.permalink(&named, None) {
             document.url = permalink;
         }
         document.id = asked;

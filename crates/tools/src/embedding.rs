@@ -6,7 +6,7 @@ use vademecum_actors::CallError;
 use vademecum_embed::EmbedError;
 use vademecum_mcp::{RequestContext, Toolset};
 
-use super::{Tool, ToolOutput, ToolRegistry, ToolResult};
+use super::{Tool, ToolOutput, ToolResult, ToolServices};
 
 /// Number of vector components shown in the text.
 const MAX_SHOWN_COMPONENTS: usize = 10;
@@ -42,8 +42,8 @@ impl Tool for GenerateEmbedding {
     const TOOLSET: Toolset = Toolset::Embedding;
     type Output = GenerateEmbeddingOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, _: &RequestContext) -> ToolResult<Self::Output> {
-        let Some(embeddings) = toolbox.embeddings() else {
+    async fn call(self, services: &ToolServices, _: &RequestContext) -> ToolResult<Self::Output> {
+        let Some(embeddings) = services.embeddings.as_ref() else {
             let problem = "embedding generation is not enabled: set embeddings.provider in the \
                            server's settings";
             return Err(CallError::Refused(problem.to_owned()));
@@ -57,7 +57,7 @@ impl Tool for GenerateEmbedding {
             text_length: self.text.chars().count(),
             embedding: vector.to_vec(),
         };
-        let text = toolbox.text(|| render_embedding(&output));
+        let text = services.text(|| render_embedding(&output));
         Ok(ToolOutput { output, text, meta: None })
     }
 }

@@ -9,7 +9,7 @@ use vademecum_model::Uri;
 use vademecum_vault::journal::ItemHistory;
 
 use super::{
-    Tool, ToolRegistry, ToolResult,
+    Tool, ToolResult, ToolServices,
     input::{Limit, Offset, split_uri},
 };
 
@@ -35,14 +35,18 @@ impl Tool for KnowledgeHistory {
     const REQUIRED_RIGHT: Right = Right::Write;
     type Output = ItemHistory;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let library = toolbox.registry().library(&call.principal);
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
+        let library = services.registry.library(&call.principal);
         let source = library.source(self.uri.source).ok_or_else(|| {
             CallError::Invalid("uri: documents of collections have no history".to_owned())
         })?;
         let (id, _) = split_uri(self.uri);
         let page = (self.offset.unwrap_or_default().0, self.limit.map_or(20, |limit| limit.0));
-        let history = source.item_history(&id, page, toolbox.deadline(call)).await?;
+        let history = source.item_history(&id, page, services.deadline(call)).await?;
         call.items.record([&history.uri]);
         Ok(history.into())
     }

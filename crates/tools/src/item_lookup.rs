@@ -5,7 +5,7 @@ use vademecum_actors::{CallError, SearchRequest, SourceSelection, Spelling};
 use vademecum_mcp::RequestContext;
 use vademecum_model::{Filters, Hit, ItemId, ItemName, SourceName};
 
-use super::{ToolRegistry, input::resolve_item_id};
+use super::{ToolServices, input::resolve_item_id};
 
 /// Maximum number of items that an error lists.
 const MAX_CANDIDATES: usize = 10;
@@ -67,7 +67,7 @@ impl ItemReference {
     /// matches of its words are suggested.
     pub(super) async fn find(
         self,
-        toolbox: &ToolRegistry,
+        services: &ToolServices,
         call: &RequestContext,
         sources: &[SourceName],
     ) -> Result<FoundItem, CallError> {
@@ -82,16 +82,16 @@ impl ItemReference {
             }
             ReferenceValue::Name(name) => name,
         };
-        let library = toolbox.registry().library(&call.principal);
+        let library = services.registry.library(&call.principal);
         let most = MAX_CANDIDATES + 1;
         let searched = sources.iter().filter_map(|source| library.source(*source));
         let found = try_join_all(
-            searched.map(|source| source.find_items(name.clone(), most, toolbox.deadline(call))),
+            searched.map(|source| source.find_items(name.clone(), most, services.deadline(call))),
         );
         let mut found: Vec<Hit> = found.await?.into_iter().flatten().collect();
         match (found.len(), found.pop()) {
             (1, Some(hit)) => Ok((hit.source, hit.id, None)),
-            (_, None) => Err(unknown_name(toolbox, call, sources, self.argument, &name).await),
+            (_, None) => Err(unknown_name(services, call, sources, self.argument, &name).await),
             (_, Some(last)) => {
                 found.push(last);
                 Err(ambiguous_name(self.argument, &name, &found))
@@ -115,13 +115,13 @@ fn ambiguous_name(argument: &str, name: &ItemName, found: &[Hit]) -> CallError {
 
 /// Returns the error for a name that no item has.
 async fn unknown_name(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     sources: &[SourceName],
     argument: &str,
     name: &ItemName,
 ) -> CallError {
-    let near = find_similar(toolbox, call, sources, name).await;
+    let near = find_similar(services, call, sources, name).await;
     let near = near.iter().map(describe).collect::<Vec<_>>().join("; ");
     let near = if near.is_empty() { near } else { format!("; the best matches are {near}") };
     CallError::NotFound(format!("{argument}: no item is named `{}`{near}", name.as_str()))
@@ -130,7 +130,7 @@ async fn unknown_name(
 /// Returns the best matches of the words of a name: those with a similar title come first. Without
 /// any, or if the search fails, the result is empty.
 async fn find_similar(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     sources: &[SourceName],
     name: &ItemName,
@@ -162,7 +162,7 @@ async fn find_similar(
         vector_query: None,
         spelling: Spelling::Repair,
     };
-    let page = toolbox.search_session(call, None, search).await;
+    let page = services.search_session(call, None, search).await;
     page.map(|page| page.hits).unwrap_or_default()
 }
 

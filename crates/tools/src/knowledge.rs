@@ -12,14 +12,15 @@ use vademecum_search::Item;
 use vademecum_store::cooperative_yield;
 
 use super::{
-    SearchModeInput, Tool, ToolRegistry, ToolResult,
+    SearchModeInput, Tool, ToolResult, ToolServices,
     answer_budget::{FittedAnswer, SearchAnswer},
     input::{
         AsOfInput, ItemFilters, KnowledgeFilters, Limit, Offset, PositiveNumber, source_of_uri,
     },
     item_lookup::ItemReference,
     link_notes,
-    output::{MAX_INLINE_RESULTS, SearchResponse, SearchResults},
+    output::{SearchResponse, SearchResults},
+    page_output::MAX_INLINE_RESULTS,
     query_embedding::VectorOptions,
     results_app, source_resolution,
 };
@@ -87,17 +88,21 @@ impl Tool for KnowledgeSearch {
     const HAS_LONG_RESULTS: bool = true;
     type Output = SearchResponse<SearchResults>;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let filters = self.filters.unwrap_or_default();
         let mut wanted =
-            source_resolution::resolve_sources(toolbox, call, self.sources.as_deref(), filters)
+            source_resolution::resolve_sources(services, call, self.sources.as_deref(), filters)
                 .await?;
         let common = ItemFilters { after: self.after, before: self.before, tags: self.tags };
         for selection in &mut wanted {
             common.apply_to(selection);
         }
         if let Some(uri) = &self.linked_from {
-            let mut linked = link_notes::linked_items(toolbox, call, uri).await?;
+            let mut linked = link_notes::linked_items(services, call, uri).await?;
             // Links do not lead to documents of collections.
             wanted.retain(|selection| selection.from_collection.is_none());
             if wanted.is_empty() {
@@ -110,7 +115,7 @@ impl Tool for KnowledgeSearch {
             }
         }
         let scope = match self.session.as_deref() {
-            Some("new") => Some(Scope::Handle(toolbox.create_session(&call.principal))),
+            Some("new") => Some(Scope::Handle(services.create_session(&call.principal))),
             Some(handle) => Some(Scope::Handle(handle.to_owned())),
             None => call.scope.clone(),
         };
@@ -120,7 +125,7 @@ impl Tool for KnowledgeSearch {
             lambda: self.lambda,
             order: self.order_by.or(call.defaults.preferences.order_by).unwrap_or_default(),
         };
-        let (vectors, without_vectors) = meaning.resolve_vectors(toolbox, &self.query).await?;
+        let (vectors, without_vectors) = meaning.resolve_vectors(services, &self.query).await?;
         let search = actors::SearchRequest {
             query: self.query.clone(),
             selections: wanted,
@@ -134,7 +139,7 @@ impl Tool for KnowledgeSearch {
             vector_query: vectors,
             spelling: self.spelling.unwrap_or(actors::Spelling::Repair),
         };
-        let mut page = toolbox.search_session(call, scope.as_ref(), search).await?;
+        let mut page = services.search_session(call, scope.as_ref(), search).await?;
         page.vectors_skipped_reason = page.vectors_skipped_reason.or(without_vectors);
         let session = match &scope {
             Some(Scope::Handle(handle)) => Some(handle.clone()),
@@ -145,18 +150,18 @@ impl Tool for KnowledgeSearch {
             session,
             query: self.query,
             shape: self.shape.or(call.defaults.shape).unwrap_or_default(),
-            wants_text: toolbox.wants_text(),
-            is_cleaned: toolbox.cleans_text(),
-            site: Arc::clone(toolbox.site()),
+            wants_text: services.wants_text(),
+            is_cleaned: services.cleans_text,
+            site: Arc::clone(&services.site),
         };
         let max_tokens = self.max_tokens.map_or(usize::MAX, |tokens| tokens.0);
         let FittedAnswer { output, dropped } = if answer.page.hits.len() <= MAX_INLINE_RESULTS {
             answer.fit(max_tokens, || ())
         } else {
-            toolbox.run_blocking(call, move || answer.fit(max_tokens, cooperative_yield)).await?
+            services.run_blocking(call, move || answer.fit(max_tokens, cooperative_yield)).await?
         };
         call.items.record(output.output.results.uris());
-        toolbox.forget_shown(call, scope.as_ref(), dropped).await?;
+        services.forget_shown(call, scope.as_ref(), dropped).await?;
         Ok(output)
     }
 }
@@ -203,7 +208,11 @@ impl Tool for KnowledgeGet {
         self.raw == Some(true)
     }
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let reference = ItemReference::only(
             ("id", self.id),
             [
@@ -217,10 +226,10 @@ impl Tool for KnowledgeGet {
             (None, Some(id)) => vec![source_of_uri(id)?],
             (None, None) => SourceName::ALL.to_vec(),
         };
-        let (source, id, part) = reference.find(toolbox, call, &sources).await?;
+        let (source, id, part) = reference.find(services, call, &sources).await?;
         let options = self.retrieval.unwrap_or_default();
         if let Some(AsOfInput(as_of)) = self.as_of {
-            return toolbox.read_past_item(call, (source, id), as_of, options).await;
+            return services.read_past_item(call, (source, id), as_of, options).await;
         }
         let read = actors::ReadRequest {
             source,
@@ -231,6 +240,6 @@ impl Tool for KnowledgeGet {
             preferences: call.defaults.preferences,
             with_links: true,
         };
-        toolbox.read_item_output(call, read).await
+        services.read_item_output(call, read).await
     }
 }

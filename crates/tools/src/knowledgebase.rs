@@ -19,10 +19,11 @@ use vademecum_search::{FtsQuery, ReciprocalRank, vector::DistanceMetric};
 use vademecum_source::SourceError;
 
 use super::{
-    Tool, ToolOutput, ToolRegistry, ToolResult,
+    Tool, ToolOutput, ToolResult, ToolServices,
     rag::{embed_query, with_collections},
-    render, similarity_floor_meta,
+    similarity_floor_meta,
 };
+use crate::display::push_display;
 
 /// Number of results: default and maximum.
 const DEFAULT_RESULTS: i64 = 5;
@@ -117,10 +118,14 @@ impl Tool for SearchKnowledgebase {
     const HAS_LONG_RESULTS: bool = true;
     type Output = SearchKnowledgebaseOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         if self.list_products {
-            let products = with_collections(toolbox, call, SEARCH_TIMEOUT, list_products).await?;
-            let text = toolbox.text(|| products.render());
+            let products = with_collections(services, call, SEARCH_TIMEOUT, list_products).await?;
+            let text = services.text(|| products.render());
             let ProductList { products, total_chunks } = products;
             let output = SearchKnowledgebaseOutput {
                 products: Some(products),
@@ -148,20 +153,20 @@ impl Tool for SearchKnowledgebase {
         let top = self.top_n.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS);
         let top = usize::try_from(top).unwrap_or(1);
         // Without an embedding provider the search uses full text only.
-        let vector = embed_query(toolbox, &query, None).await.ok();
+        let vector = embed_query(services, &query, None).await.ok();
         let unrelated = match &vector {
-            Some(_) => toolbox.unrelated_similarity().await,
+            Some(_) => services.unrelated_similarity().await,
             None => None,
         };
         let (asked, wanted) = (Arc::new(FtsQuery::parse(&query)), filter.clone());
-        let found = with_collections(toolbox, call, SEARCH_TIMEOUT, move |opened, deadline| {
+        let found = with_collections(services, call, SEARCH_TIMEOUT, move |opened, deadline| {
             search_collections(opened, &asked, (vector, unrelated), &wanted, top, deadline)
         });
         let (mut results, floor) = found.await?;
         let has_more = results.len() > top;
         results.truncate(top);
         call.items.record(results.iter().map(|chunk| &chunk.chunk_id));
-        let text = toolbox.text(|| render_results(&query, &filter, &results, has_more));
+        let text = services.text(|| render_results(&query, &filter, &results, has_more));
         let output = SearchKnowledgebaseOutput {
             results: Some(results),
             has_more: Some(has_more),
@@ -264,20 +269,14 @@ impl ProductList {
         let line = DOUBLE_RULE.get(..50).unwrap_or(DOUBLE_RULE);
         let mut page = format!("Available Products in Knowledgebase\n{line}\n\n");
         for product in &self.products {
-            render::push_display(&mut page, format_args!("Product: {}\n", product.name));
+            push_display(&mut page, format_args!("Product: {}\n", product.name));
             for ProductVersion { version, chunks } in &product.versions {
-                render::push_display(
-                    &mut page,
-                    format_args!("  - Version {version} ({chunks} chunks)\n"),
-                );
+                push_display(&mut page, format_args!("  - Version {version} ({chunks} chunks)\n"));
             }
             page.push('\n');
         }
         let total = self.total_chunks;
-        render::push_display(
-            &mut page,
-            format_args!("{line}\nTotal: {total} chunks across all products"),
-        );
+        push_display(&mut page, format_args!("{line}\nTotal: {total} chunks across all products"));
         page
     }
 }
@@ -295,32 +294,26 @@ fn render_results(
             .filter_map(|(name, list)| Some(format!("{name}: {}", list.as_ref()?.join(", "))))
             .collect();
     if !filters.is_empty() {
-        render::push_display(&mut page, format_args!("Filter - {}\n", filters.join("; ")));
+        push_display(&mut page, format_args!("Filter - {}\n", filters.join("; ")));
     }
     let count = results.len();
-    render::push_display(
-        &mut page,
-        format_args!("{DOUBLE_RULE}\n\nFound {count} relevant chunks:\n\n"),
-    );
+    push_display(&mut page, format_args!("{DOUBLE_RULE}\n\nFound {count} relevant chunks:\n\n"));
     for (result, number) in results.iter().zip(1..) {
-        render::push_display(&mut page, format_args!("Result {number}/{count}\n"));
+        push_display(&mut page, format_args!("Result {number}/{count}\n"));
         let project = format!("{} {}", result.project_name, result.project_version);
-        render::push_display(&mut page, format_args!("Project: {}\n", project.trim_end()));
+        push_display(&mut page, format_args!("Project: {}\n", project.trim_end()));
         for (name, value) in [("Title", &result.title), ("Section", &result.section)] {
             if let Some(value) = value {
-                render::push_display(&mut page, format_args!("{name}: {value}\n"));
+                push_display(&mut page, format_args!("{name}: {value}\n"));
             }
         }
-        render::push_display(&mut page, format_args!("Similarity: {:.3}\n\n", result.similarity));
-        render::push_display(
-            &mut page,
-            format_args!("{}\n\n{SINGLE_RULE}\n\n", result.text.trim()),
-        );
+        push_display(&mut page, format_args!("Similarity: {:.3}\n\n", result.similarity));
+        push_display(&mut page, format_args!("{}\n\n{SINGLE_RULE}\n\n", result.text.trim()));
     }
-    render::push_display(&mut page, format_args!("{DOUBLE_RULE}\nTotal: {count} results"));
+    push_display(&mut page, format_args!("{DOUBLE_RULE}\nTotal: {count} results"));
     if has_more {
         let more = format_args!("; more match: raise top_n (at most {MAX_RESULTS})");
-        render::push_display(&mut page, more);
+        push_display(&mut page, more);
     }
     page
 }

@@ -7,6 +7,7 @@ mod arguments;
 mod completion;
 mod database_prompts;
 mod deep_research;
+mod display;
 mod documents;
 mod embedding;
 mod failure;
@@ -19,10 +20,12 @@ mod link_notes;
 mod links;
 mod list;
 mod output;
+mod page_output;
 mod prompts;
 mod query_embedding;
 mod rag;
 mod recall;
+mod registered_tool;
 mod related;
 mod render;
 mod resources;
@@ -30,6 +33,7 @@ mod results_app;
 mod safe_text;
 mod schema;
 mod segments;
+mod session_calls;
 mod skills;
 mod source_resolution;
 mod source_tools;
@@ -38,6 +42,7 @@ mod template;
 mod token_estimate;
 mod tool;
 mod tool_registry;
+mod tool_services;
 mod tool_set;
 mod transcript;
 mod transcript_window;
@@ -56,6 +61,7 @@ pub use rag::{
     RagAdminStats, RagAdminSync, RagFetchFromSource, RagGetChunks, RagGetDocs, RagSearchFts,
     RagSearchHybrid, RagSearchVector,
 };
+pub use registered_tool::RegisteredTool;
 pub use related::KnowledgeRelated;
 pub use segments::{RagSearch, VerifyDocumentAccess};
 pub use skills::SkillCatalog;
@@ -68,9 +74,10 @@ pub use sql::{
     ProfileList, ProfileShow, Query, QueryDatabase, ReadResource, SimilaritySearch,
 };
 pub use token_estimate::estimate_tokens;
-pub use tool::{ErrorFormat, RegisteredTool, Tool, ToolOutput, ToolResult};
+pub use tool::{ErrorFormat, Tool, ToolOutput, ToolResult};
 pub use tool::{round_similarity, similarity_floor_meta};
 pub use tool_registry::ToolRegistry;
+pub use tool_services::ToolServices;
 pub use tool_set::ToolSetError;
 pub use transcript::MediaTranscript;
 pub use writing::{

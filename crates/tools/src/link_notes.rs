@@ -7,17 +7,17 @@ use vademecum_actors::{CallError, LinkDirection};
 use vademecum_mcp::RequestContext;
 use vademecum_model::{Hit, SourceName, Uri};
 
-use super::{ToolRegistry, input::split_uri};
+use super::{ToolServices, input::split_uri};
 
 /// Adds to hits which items they replace and which replace them.
 pub(super) async fn add_supersessions(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     hits: &mut [Hit],
 ) {
     let whole = |hit: &Hit| Uri::item(hit.uri.source, hit.uri.id.clone());
     let items: Vec<Uri> = hits.iter().map(whole).collect();
-    let graph = toolbox.registry().library(&call.principal).link_graph(toolbox.deadline(call));
+    let graph = services.registry.library(&call.principal).link_graph(services.deadline(call));
     match graph.supersessions(&items).await {
         Ok(pairs) => hits.iter_mut().for_each(|hit| hit.add_supersessions(&pairs)),
         Err(error) => tracing::warn!(%error, "superseded items are not named"),
@@ -26,11 +26,11 @@ pub(super) async fn add_supersessions(
 
 /// Returns the items to which an item links, by source.
 pub(super) async fn linked_items(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     uri: &Uri,
 ) -> Result<HashMap<SourceName, Vec<String>>, CallError> {
-    let graph = toolbox.registry().library(&call.principal).link_graph(toolbox.deadline(call));
+    let graph = services.registry.library(&call.principal).link_graph(services.deadline(call));
     let (id, _) = split_uri(uri.clone());
     let item = Uri::item(uri.source, id.to_string());
     let items = std::slice::from_ref(&item);

@@ -11,9 +11,9 @@ use vademecum_source::SourceError;
 use vademecum_vault::links::{LinkKind, resolve_file};
 
 use super::{
-    Tool, ToolOutput, ToolRegistry, ToolResult,
+    Tool, ToolOutput, ToolResult, ToolServices,
+    display::push_display,
     input::{BoundedNumber, split_uri},
-    render::push_display,
 };
 
 /// Default number of entries of each list.
@@ -122,15 +122,19 @@ impl Tool for KnowledgeLinks {
     const DESCRIPTION: &'static str = "Items to which one links, and that link to it.";
     type Output = LinksResponse;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         if self.uri.source == SourceName::Collections {
             let problem = "uri: documents of collections have no links";
             return Err(CallError::Invalid(problem.to_owned()));
         }
         let (id, _) = split_uri(self.uri.clone());
         let uri = Uri::item(self.uri.source, id.to_string());
-        let library = toolbox.registry().library(&call.principal);
-        let graph = library.link_graph(toolbox.deadline(call));
+        let library = services.registry.library(&call.principal);
+        let graph = library.link_graph(services.deadline(call));
         let limit = self.limit.map_or(DEFAULT_LIMIT, |limit| limit.0);
         let direction = self.direction.unwrap_or_default();
         let Some(links) = graph.item_links(&uri, direction).await? else {
@@ -140,7 +144,7 @@ impl Tool for KnowledgeLinks {
         // Rules of access do not cover files that are no items.
         let paths = if has_open && !library.is_restricted() {
             let ledger = library.ledger();
-            let read = toolbox.run_blocking(call, move || ledger.paths_without_items()).await?;
+            let read = services.run_blocking(call, move || ledger.paths_without_items()).await?;
             read.map_err(|error| CallError::from(SourceError::from(error)))?
         } else {
             Vec::new()
@@ -151,7 +155,7 @@ impl Tool for KnowledgeLinks {
         }
         call.items.record([&uri]);
         call.items.record(response.linked().map(|it| &it.uri));
-        let text = toolbox.text(|| response.render());
+        let text = services.text(|| response.render());
         Ok(ToolOutput { output: response, text, meta: None })
     }
 }

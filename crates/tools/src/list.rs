@@ -12,9 +12,10 @@ use vademecum_model::{
 };
 
 use super::{
-    Tool, ToolOutput, ToolRegistry, ToolResult,
+    Tool, ToolOutput, ToolResult, ToolServices,
+    display::push_display,
     input::{BoundedNumber, EndTimestamp, KnowledgeFilters, Offset},
-    render::{push_display, truncate_text},
+    render::truncate_text,
     results_app, source_resolution,
 };
 
@@ -155,8 +156,12 @@ impl Tool for KnowledgeList {
     const APP_URI: Option<&'static str> = Some(results_app::URI);
     type Output = ListResponse;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let sources = self.resolve_sources(toolbox, call).await?;
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
+        let sources = self.resolve_sources(services, call).await?;
         let facets = distinct(self.facets.unwrap_or_default());
         let default_limit = if facets.is_empty() { DEFAULT_LIMIT } else { 0 };
         let limit = self.limit.map_or(default_limit, |limit| limit.0);
@@ -169,7 +174,7 @@ impl Tool for KnowledgeList {
             ..Filters::default()
         };
         let order = self.order_by.unwrap_or_default();
-        let library = toolbox.registry().library(&call.principal);
+        let library = services.registry.library(&call.principal);
         if self.as_of.is_some() {
             check_past_list(&facets, library.is_restricted())?;
         }
@@ -188,7 +193,7 @@ impl Tool for KnowledgeList {
         let max_bytes = if self.limit.is_none() { MAX_DEFAULT_PAGE_BYTES } else { usize::MAX };
         let output = to_response(page, offset, max_bytes);
         call.items.record(output.results.iter().map(|entry| &entry.uri));
-        let text = toolbox.text(|| render_list(&output));
+        let text = services.text(|| render_list(&output));
         let meta = output.notes.as_ref().map(|notes| {
             Map::from_iter([("vademecum/failed_sources".to_owned(), json!(notes.failed_sources))])
         });
@@ -201,12 +206,12 @@ impl KnowledgeList {
     /// excludes the others; it is an error if they alone were requested.
     async fn resolve_sources(
         &self,
-        toolbox: &ToolRegistry,
+        services: &ToolServices,
         call: &RequestContext,
     ) -> Result<Vec<SourceName>, CallError> {
         let filters = KnowledgeFilters::default();
         let names = self.sources.as_deref();
-        let wanted = source_resolution::resolve_sources(toolbox, call, names, filters).await?;
+        let wanted = source_resolution::resolve_sources(services, call, names, filters).await?;
         if wanted.iter().any(|selection| selection.from_collection.is_some()) {
             let problem = "sources: collections are not listed; search them with knowledge.search";
             return Err(CallError::Invalid(problem.to_owned()));

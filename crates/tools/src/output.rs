@@ -4,20 +4,12 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
-use vademecum_actors::{CallError, SearchPage, SourceFailure};
-use vademecum_mcp::RequestContext;
+use vademecum_actors::SourceFailure;
 use vademecum_model::{Hit, ItemRef, SourceName};
 use vademecum_services::permalink::SiteAddress;
-use vademecum_store::cooperative_yield;
 
-use super::{ToolOutput, ToolRegistry, render, round_similarity};
-
-/// Largest number of results whose text is rendered on the event loop. Below this size, rendering
-/// costs less than a handover to the blocking pool.
-pub(super) const MAX_INLINE_RESULTS: usize = 20;
 /// Maximum number of tags listed with a result.
-const MAX_TAGS: usize = 20;
+pub(crate) const MAX_TAGS: usize = 20;
 
 /// A page of search results.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -46,31 +38,31 @@ pub const PHRASE_NOT_FOUND: &str =
 pub(crate) struct PageNotes {
     /// Sources that failed, with the reason; their hits are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    failed_sources: Vec<SourceFailure>,
+    pub(crate) failed_sources: Vec<SourceFailure>,
     /// Sources in which the filter by tags finds nothing because no item has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    without_tags: Vec<SourceName>,
+    pub(crate) without_tags: Vec<SourceName>,
     /// Number of results left out to keep `max_tokens`.
-    left_out: Option<usize>,
+    pub(crate) left_out: Option<usize>,
     /// Number of results omitted because this session has shown them before.
-    already_shown: Option<usize>,
+    pub(crate) already_shown: Option<usize>,
     /// Whether the session had shown every result and started over.
-    restarted: Option<bool>,
+    pub(crate) restarted: Option<bool>,
     /// Query searched for instead, with words that occur in place of some that do not. All scores are
     /// halved.
-    searched_for: Option<String>,
+    pub(crate) searched_for: Option<String>,
     /// Query with words that occur, in place of some that do not.
-    did_you_mean: Option<String>,
+    pub(crate) did_you_mean: Option<String>,
     /// Whether nothing was found because a phrase occurs nowhere.
-    phrase_not_found: Option<bool>,
+    pub(crate) phrase_not_found: Option<bool>,
     /// Number of items that have no vectors yet.
-    vectors_missing: Option<usize>,
+    pub(crate) vectors_missing: Option<usize>,
     /// Reason for a full-text search although vectors were requested.
-    without_vectors: Option<String>,
+    pub(crate) without_vectors: Option<String>,
     /// Cosine similarity below which vector hits are coincidences.
-    similarity_floor: Option<f64>,
+    pub(crate) similarity_floor: Option<f64>,
     /// Session handle, to be passed as `session`.
-    session: Option<String>,
+    pub(crate) session: Option<String>,
 }
 
 /// Results in the requested shape.
@@ -206,81 +198,4 @@ impl<R> SearchResponse<R> {
         }
         remarks
     }
-}
-
-/// Converts a page to a tool output and records its items for the audit log.
-pub(crate) fn page_output(
-    call: &RequestContext,
-    page: SearchPage,
-    session: Option<String>,
-) -> ToolOutput<SearchResponse<Vec<Hit>>> {
-    call.items.record(page.hits.iter().map(|hit| &hit.uri));
-    unrecorded_output(page, session)
-}
-
-/// Converts a page to a tool output. Its notes are part of the output, for the model, and of `_meta`,
-/// for the client.
-pub(super) fn unrecorded_output(
-    mut page: SearchPage,
-    session: Option<String>,
-) -> ToolOutput<SearchResponse<Vec<Hit>>> {
-    page.hits.iter_mut().for_each(|hit| hit.limit_tags(MAX_TAGS));
-    let about = PageNotes {
-        without_tags: page.without_tags,
-        left_out: (page.left_out > 0).then_some(page.left_out),
-        already_shown: (page.skipped > 0 && !page.restarted).then_some(page.skipped),
-        failed_sources: page.failed,
-        restarted: page.restarted.then_some(true),
-        searched_for: page.searched_for,
-        did_you_mean: page.did_you_mean,
-        phrase_not_found: page.phrase_not_found.then_some(true),
-        vectors_missing: (page.missing_vectors > 0).then_some(page.missing_vectors),
-        without_vectors: page.vectors_skipped_reason,
-        similarity_floor: page.similarity_floor.map(round_similarity),
-        session,
-    };
-    let about = (about != PageNotes::default()).then_some(about);
-    let meta = about.as_ref().and_then(|about| match serde_json::to_value(about) {
-        Ok(Value::Object(fields)) => Some(fields),
-        _ => None,
-    });
-    let output = SearchResponse {
-        results: page.hits,
-        has_more: page.next_offset.is_some(),
-        next_offset: page.next_offset,
-        total_estimated: page.total,
-        meta: about,
-    };
-    ToolOutput { output, text: None, meta: meta.map(prefix_meta_keys) }
-}
-
-impl ToolOutput<SearchResponse<Vec<Hit>>> {
-    /// Adds the rendered text, if text answers are configured. Long pages are rendered on the
-    /// blocking pool, not on the event loop.
-    pub(crate) async fn with_text(
-        self,
-        toolbox: &ToolRegistry,
-        call: &RequestContext,
-        query: &str,
-    ) -> Result<Self, CallError> {
-        if !toolbox.wants_text() {
-            return Ok(self);
-        }
-        if self.output.results.len() <= MAX_INLINE_RESULTS {
-            return Ok(Self {
-                text: Some(render::render_page(query, &self.output, || ())),
-                ..self
-            });
-        }
-        let query = query.to_owned();
-        let write = move || Self {
-            text: Some(render::render_page(&query, &self.output, cooperative_yield)),
-            ..self
-        };
-        toolbox.run_blocking(call, write).await
-    }
-}
-
-fn prefix_meta_keys(fields: Map<String, Value>) -> Map<String, Value> {
-    fields.into_iter().map(|(name, value)| (format!("vademecum/{name}"), value)).collect()
 }

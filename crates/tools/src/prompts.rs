@@ -12,7 +12,7 @@ use vademecum_mcp::{
 use vademecum_model::{RetrievalMode, RetrievalOptions, SourceName, StoredPrompt};
 
 use super::{
-    ToolRegistry,
+    ToolServices,
     database_prompts::{DESIGN_PROMPT, DIAGNOSE_PROMPT, EXPLORE_PROMPT, database_task},
     input::split_uri,
     safe_text,
@@ -129,30 +129,30 @@ const PROFILE_ARGUMENT: BuiltInArgument = BuiltInArgument {
 
 /// Returns all prompts: built-in ones first, then stored ones by name.
 pub(crate) async fn list_prompts(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
 ) -> Result<Vec<Prompt>, Failure> {
-    let stored = stored_prompts(toolbox, call).await?;
+    let stored = stored_prompts(services, call).await?;
     let is_taken = |own: &&BuiltInPrompt| stored.iter().any(|prompt| prompt.name == own.name);
-    let ours = built_in_prompts(toolbox, call);
+    let ours = built_in_prompts(services, call);
     let ours = ours.filter(|own| !is_taken(own)).map(BuiltInPrompt::to_prompt);
     Ok(ours.chain(stored.iter().map(stored_to_prompt)).collect())
 }
 
 /// Returns the messages of a prompt with its placeholders filled.
 pub(crate) async fn prompt_messages(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     name: &str,
     arguments: &PromptArguments,
     call: &RequestContext,
 ) -> Result<GetPromptResult, Failure> {
-    let stored = stored_prompts(toolbox, call).await?;
+    let stored = stored_prompts(services, call).await?;
     if let Some(prompt) = stored.iter().find(|prompt| prompt.name == name) {
         call.items.record([format_args!("prompt:{name}")]);
         return fill_prompt(prompt, arguments);
     }
-    let Some(own) = built_in_prompts(toolbox, call).find(|own| own.name == name) else {
-        let known = built_in_prompts(toolbox, call).map(|own| own.name);
+    let Some(own) = built_in_prompts(services, call).find(|own| own.name == name) else {
+        let known = built_in_prompts(services, call).map(|own| own.name);
         return Err(unknown_prompt(name, known, &stored));
     };
     let takes: Vec<&str> = own.arguments.iter().map(|gap| gap.name).collect();
@@ -163,11 +163,11 @@ pub(crate) async fn prompt_messages(
         RESEARCH_PROMPT => vec![research_task(&given)?],
         EXPLORE_PROMPT | DIAGNOSE_PROMPT | DESIGN_PROMPT => {
             let (profile, about) = (given.value("profile"), database_subject(&given));
-            let profiles = toolbox.databases().profiles().visible_names(&call.principal);
+            let profiles = services.databases.profiles().visible_names(&call.principal);
             let task = database_task(own.name, &profiles, profile, about);
             vec![ContentBlock::text(task.map_err(Failure::invalid_params)?)]
         }
-        _ => conversation_blocks(toolbox, call, given.value("id")).await?,
+        _ => conversation_blocks(services, call, given.value("id")).await?,
     };
     let messages =
         blocks.into_iter().map(|content| PromptMessage { role: Role::User, content }).collect();
@@ -175,15 +175,15 @@ pub(crate) async fn prompt_messages(
 }
 
 async fn stored_prompts(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
 ) -> Result<Vec<StoredPrompt>, Failure> {
-    let library = toolbox.registry().library(&call.principal);
+    let library = services.registry.library(&call.principal);
     let Some(prompts) = library.source(SourceName::Prompts) else { return Ok(Vec::new()) };
-    let stored = prompts.list_prompts(toolbox.deadline(call)).await.map_err(CallError::from);
+    let stored = prompts.list_prompts(services.deadline(call)).await.map_err(CallError::from);
     let stored = stored.map_err(|error| to_failure(&error))?;
     // Here and not in the output, so that a listed name and its placeholders can be passed back.
-    Ok(toolbox.clean(stored, |stored| stored.iter_mut().for_each(clean_stored_prompt)))
+    Ok(services.clean(stored, |stored| stored.iter_mut().for_each(clean_stored_prompt)))
 }
 
 fn clean_stored_prompt(prompt: &mut StoredPrompt) {
@@ -194,10 +194,10 @@ fn clean_stored_prompt(prompt: &mut StoredPrompt) {
 
 /// Returns the built-in prompts that the caller can use.
 fn built_in_prompts(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
 ) -> impl Iterator<Item = &'static BuiltInPrompt> {
-    let mut profiles = toolbox.databases().profiles().visible_profiles(&call.principal);
+    let mut profiles = services.databases.profiles().visible_profiles(&call.principal);
     let has_database = profiles.next().is_some();
     BUILT_IN_PROMPTS.iter().filter(move |own| has_database || !own.needs_database)
 }
@@ -355,7 +355,7 @@ fn research_task(given: &ArgumentValues<'_>) -> Result<ContentBlock, Failure> {
 
 /// Returns a conversation as an embedded resource, and the task to summarize it.
 async fn conversation_blocks(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     id: &str,
 ) -> Result<Vec<ContentBlock>, Failure> {
@@ -380,7 +380,7 @@ async fn conversation_blocks(
         preferences: call.defaults.preferences,
         with_links: false,
     };
-    let item = toolbox.read_item(call, None, read).await.map_err(|error| match error {
+    let item = services.read_item(call, None, read).await.map_err(|error| match error {
         CallError::NotFound(problem) => wrong(problem),
         other => to_failure(&other),
     })?;

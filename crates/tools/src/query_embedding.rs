@@ -6,7 +6,7 @@ use vademecum_actors::{CallError, SearchMode, VectorQuery};
 use vademecum_model::Order;
 use vademecum_search::MmrLambda;
 
-use super::ToolRegistry;
+use super::ToolServices;
 
 /// Kind of search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
@@ -41,7 +41,7 @@ impl VectorOptions {
     /// mode `vector` has no vector.
     pub(crate) async fn resolve_vectors(
         self,
-        toolbox: &ToolRegistry,
+        services: &ToolServices,
         query: &str,
     ) -> Result<(Option<VectorQuery>, Option<String>), CallError> {
         let lambda = self.lambda.map(|lambda| {
@@ -62,7 +62,7 @@ impl VectorOptions {
             let problem = "order_by: recent goes with mode fts alone, without rerank and lambda";
             return Err(CallError::Invalid(problem.to_owned()));
         }
-        let reason = match toolbox.embeddings() {
+        let reason = match services.embeddings.as_ref() {
             None => "no embeddings.provider is set on this server".to_owned(),
             Some(embeddings) => match embeddings.embed_query(query).await {
                 Ok(vector) => {

@@ -17,7 +17,7 @@ use vademecum_fts5::is_any_stop_word;
 use vademecum_mcp::RequestContext;
 use vademecum_model::{Hit, SourceName};
 
-use super::{KnowledgeSearch, Tool as _, ToolRegistry, output::SearchResults};
+use super::{KnowledgeSearch, Tool as _, ToolServices, output::SearchResults};
 
 /// Maximum length of the text, in characters.
 pub(crate) const MAX_RECALL_CHARS: usize = 1_500;
@@ -46,7 +46,7 @@ const HEADING: &str = "From the user's Vademecum library, found by the words of 
 
 /// Returns the text for a prompt; `None` if nothing passes the floor.
 pub(super) async fn recall(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     prompt: &str,
     call: &RequestContext,
 ) -> Result<Option<String>, CallError> {
@@ -58,11 +58,11 @@ pub(super) async fn recall(
         }
     }
     let words: BTreeSet<&String> = asked.iter().flat_map(|(_, words)| words).collect();
-    let weights = weigh(toolbox, words, call).await?;
+    let weights = weigh(services, words, call).await?;
     let mut hits: Vec<Hit> = Vec::new();
     for (question, words) in &asked {
-        let near = tokio::time::timeout(VECTOR_TIMEOUT, find_near(toolbox, question, call));
-        let (found, near) = join(find_covering(toolbox, words, &weights, call), near).await;
+        let near = tokio::time::timeout(VECTOR_TIMEOUT, find_near(services, question, call));
+        let (found, near) = join(find_covering(services, words, &weights, call), near).await;
         let near = near.ok().and_then(Result::ok).unwrap_or_default();
         for hit in found?.into_iter().chain(near) {
             if hits.iter().all(|other| other.uri != hit.uri) {
@@ -112,15 +112,15 @@ fn content_words(question: &str) -> Vec<String> {
 
 /// Returns the weight of each word.
 async fn weigh(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     words: BTreeSet<&String>,
     call: &RequestContext,
 ) -> Result<HashMap<String, f64>, CallError> {
     let counts = words.into_iter().map(|word| async move {
         let arguments = json!({ "query": word, "limit": 1, "spelling": "off" });
-        Ok::<_, CallError>((word.clone(), search(toolbox, arguments, call).await?.1))
+        Ok::<_, CallError>((word.clone(), search(services, arguments, call).await?.1))
     });
-    let (counts, passages) = join(join_all(counts), count_passages(toolbox, call)).await;
+    let (counts, passages) = join(join_all(counts), count_passages(services, call)).await;
     let weighed = |counted: Result<(String, usize), CallError>| {
         counted.map(|(word, count)| (word, weight(count, passages)))
     };
@@ -129,7 +129,7 @@ async fn weigh(
 
 /// Finds the items that contain most of the words, best first.
 async fn find_covering(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     words: &[String],
     weights: &HashMap<String, f64>,
     call: &RequestContext,
@@ -140,7 +140,7 @@ async fn find_covering(
     });
     let weights: Vec<f64> =
         words.iter().map(|word| weights.get(word).copied().unwrap_or_default()).collect();
-    let mut hits = search(toolbox, arguments, call).await?.0;
+    let mut hits = search(services, arguments, call).await?.0;
     hits.retain(|hit| covers(words, &weights, hit.matched.as_deref().unwrap_or_default()));
     Ok(hits)
 }
@@ -168,28 +168,28 @@ fn weight(count: usize, passages: usize) -> f64 {
 
 /// Finds the items above the similarity floor, if there are vectors.
 async fn find_near(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     question: &str,
     call: &RequestContext,
 ) -> Result<Vec<Hit>, CallError> {
-    if toolbox.embeddings().is_none() {
+    if services.embeddings.as_ref().is_none() {
         return Ok(Vec::new());
     }
     let arguments = json!({
         "query": question, "limit": 3, "mode": "vector", "snippet_length": EXCERPT_CHARS,
     });
-    Ok(search(toolbox, arguments, call).await?.0)
+    Ok(search(services, arguments, call).await?.0)
 }
 
 /// Runs a search outside of any session, and returns its hits and the number of all matches.
 async fn search(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     arguments: Value,
     call: &RequestContext,
 ) -> Result<(Vec<Hit>, usize), CallError> {
     let search: KnowledgeSearch =
         serde_json::from_value(arguments).map_err(|error| CallError::Invalid(error.to_string()))?;
-    let found = search.call(toolbox, call).await?.output;
+    let found = search.call(services, call).await?.output;
     let hits = match found.results {
         SearchResults::Full(hits) => hits,
         SearchResults::Compact(_) => Vec::new(),
@@ -198,11 +198,11 @@ async fn search(
 }
 
 /// Returns the number of items and messages of the library.
-async fn count_passages(toolbox: &ToolRegistry, call: &RequestContext) -> usize {
-    let library = toolbox.registry().library(&call.principal);
+async fn count_passages(services: &ToolServices, call: &RequestContext) -> usize {
+    let library = services.registry.library(&call.principal);
     let sources = SourceName::ALL.into_iter().filter_map(|name| library.source(name));
     let counts = sources.map(|source| async move {
-        let stats = source.stats(toolbox.deadline(call)).await.ok()?;
+        let stats = source.stats(services.deadline(call)).await.ok()?;
         Some(if source.name() == SourceName::Chats { stats.passages } else { stats.items })
     });
     join_all(counts).await.into_iter().flatten().sum()

@@ -11,9 +11,10 @@ use vademecum_mcp::RequestContext;
 use vademecum_model::{Hit, RetrievalMode, RetrievalOptions, SourceName, Uri};
 
 use super::{
-    Tool, ToolRegistry, ToolResult, documents,
+    Tool, ToolResult, ToolServices, documents,
     input::{KnowledgeFilters, Limit, split_uri},
-    output::{SearchResponse, page_output},
+    output::SearchResponse,
+    page_output::page_output,
     render::content_text,
 };
 
@@ -40,20 +41,24 @@ impl Tool for KnowledgeRelated {
     const DESCRIPTION: &'static str = "Find items similar to one.";
     type Output = SearchResponse<Vec<Hit>>;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let uri: Uri =
             self.uri.parse().map_err(|error| CallError::Invalid(format!("uri: {error}")))?;
         let limit = self.limit.map_or(10, |limit| limit.0);
-        let item = read_full_item(toolbox, call, uri.clone()).await?;
+        let item = read_full_item(services, call, uri.clone()).await?;
         let text = content_text(&item.content);
         let title = item.meta.title.unwrap_or_default();
         let mut wanted = KnowledgeFilters::default().into_selections(&SourceName::ALL);
         let vector = if uri.source == SourceName::Collections {
-            let (collection, vector) = documents::document_vector(toolbox, call, &uri).await?;
+            let (collection, vector) = documents::document_vector(services, call, &uri).await?;
             wanted.push(SourceSelection::collection(collection));
-            vector.filter(|_| toolbox.embeddings().is_some()).map(Into::into)
+            vector.filter(|_| services.embeddings.as_ref().is_some()).map(Into::into)
         } else {
-            item_vector(toolbox, call, &uri).await?
+            item_vector(services, call, &uri).await?
         };
         let query = if vector.is_some() && !title.trim().is_empty() {
             title
@@ -84,7 +89,7 @@ impl Tool for KnowledgeRelated {
             vector_query: vectors,
             spelling: actors::Spelling::Off,
         };
-        let mut page = toolbox.search_session(call, None, search).await?;
+        let mut page = services.search_session(call, None, search).await?;
         let before = page.hits.len();
         page.hits.retain(|hit| (hit.uri.source, &hit.uri.id) != (uri.source, &uri.id));
         page.total = page.total.saturating_sub(before - page.hits.len());
@@ -93,7 +98,7 @@ impl Tool for KnowledgeRelated {
         let title = format!("like {uri}");
         let mut replied = page_output(call, page, None);
         replied.output.has_more = replied.output.results.len() < replied.output.total_estimated;
-        replied.with_text(toolbox, call, &title).await
+        replied.with_text(services, call, &title).await
     }
 }
 
@@ -102,7 +107,7 @@ impl Tool for KnowledgeRelated {
 const MAX_OWN_MATCHES: usize = 40;
 
 async fn read_full_item(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     uri: Uri,
 ) -> Result<vademecum_search::Item, CallError> {
@@ -120,20 +125,21 @@ async fn read_full_item(
         preferences,
         with_links: false,
     };
-    toolbox.read_item(call, None, read).await
+    services.read_item(call, None, read).await
 }
 
 /// Returns the mean vector of an item, if it has vectors.
 async fn item_vector(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     uri: &Uri,
 ) -> Result<Option<Arc<[f32]>>, CallError> {
-    let library = toolbox.registry().library(&call.principal);
+    let library = services.registry.library(&call.principal);
     let Some(indexer) = library.indexer().cloned() else { return Ok(None) };
     indexer.sync_and_wait().await;
-    let (uri, deadline) = (uri.clone(), toolbox.deadline(call));
-    let vector = toolbox.run_blocking(call, move || indexer.item_vector(&uri, &deadline)).await??;
+    let (uri, deadline) = (uri.clone(), services.deadline(call));
+    let vector =
+        services.run_blocking(call, move || indexer.item_vector(&uri, &deadline)).await??;
     Ok(vector.map(Into::into))
 }
 

@@ -1,13 +1,12 @@
 //! Renders results as text for models: compact lines with citable URIs and all arguments needed to
 //! continue. The complete objects are in the structured content.
 
-use std::fmt::{Display, Write};
-
 use serde_json::{Map, Value, json};
 use vademecum_model::{Backlinks, ContentOrigin, Hit, ItemRef, Loc};
 use vademecum_search::{FtsQuery, Highlighter, Item, make_snippet};
 
-use super::{output::SearchResponse, transcript_window::format_clock};
+use super::{display::format_clock, output::SearchResponse};
+use crate::display::push_display;
 
 /// Mean size of a rendered hit, in bytes: ten hits fit into 4 KB together with the notes of the
 /// page.
@@ -252,9 +251,4 @@ fn render_field(name: &str, value: &Value) -> Option<String> {
         }
         _ => None,
     }
-}
-
-pub(super) fn push_display(text: &mut String, piece: impl Display) {
-    let written = write!(text, "{piece}");
-    debug_assert!(written.is_ok(), "writing to a text cannot fail");
 }

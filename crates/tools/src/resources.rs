@@ -12,7 +12,7 @@ use vademecum_model::{
     Preferences, Range, RetrievalMode, RetrievalOptions, SourceName, SourceStats, Timestamp, Uri,
 };
 
-use super::{ToolRegistry, input::split_uri, results_app, skills::SKILL_SCHEME, sql::system_info};
+use super::{ToolServices, input::split_uri, results_app, skills::SKILL_SCHEME, sql::system_info};
 
 /// URI of the library statistics.
 const STATS_URI: &str = "knowledge://stats";
@@ -26,10 +26,10 @@ const SUGGESTED_MEDIA_TYPES: [&str; 12] = [
 ];
 
 /// Returns the resources for `resources/list`.
-pub(crate) fn list_resources(toolbox: &ToolRegistry, call: &RequestContext) -> Vec<Resource> {
+pub(crate) fn list_resources(services: &ToolServices, call: &RequestContext) -> Vec<Resource> {
     let mut listed = library_resources();
-    let may_write = toolbox.may_write(call);
-    let profiles = toolbox.databases().profiles();
+    let may_write = services.may_write(call);
+    let profiles = services.databases.profiles();
     listed.extend(system_info::list_resources(profiles, &call.principal, may_write));
     if call.capabilities.apps {
         listed.push(results_app::resource());
@@ -138,21 +138,21 @@ struct MediaTypeCount {
 
 /// Reads a resource.
 pub(crate) async fn read_resource(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     uri: &str,
     call: &RequestContext,
 ) -> Result<ResourceContents, CallError> {
     match uri {
-        MEDIA_TYPES_URI => return read_media_types(toolbox, call).await,
-        STATS_URI => return read_stats(toolbox, call).await,
+        MEDIA_TYPES_URI => return read_media_types(services, call).await,
+        STATS_URI => return read_stats(services, call).await,
         results_app::URI if call.capabilities.apps => return Ok(results_app::contents()),
         _ => {}
     }
     if uri.starts_with(SKILL_SCHEME) {
-        return read_skill_file(toolbox, uri, call).await;
+        return read_skill_file(services, uri, call).await;
     }
     if let Some(asked) = system_info::SystemInfoUri::parse(uri) {
-        return asked.read_system_info(toolbox, uri, call).await;
+        return asked.read_system_info(services, uri, call).await;
     }
     let parsed: Uri = uri.parse().map_err(|error| CallError::NotFound(format!("{error}")))?;
     let source = parsed.source;
@@ -169,7 +169,7 @@ pub(crate) async fn read_resource(
         preferences,
         with_links: false,
     };
-    let item = toolbox.read_item(call, None, read).await?;
+    let item = services.read_item(call, None, read).await?;
     let read_on = item.range.and_then(|range| read_on_sentence(uri, range));
     let (mime_type, text) = match item.content {
         serde_json::Value::String(text) => ("text/plain", text),
@@ -179,11 +179,11 @@ pub(crate) async fn read_resource(
 }
 
 async fn read_skill_file(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     uri: &str,
     call: &RequestContext,
 ) -> Result<ResourceContents, CallError> {
-    let (skills, principal) = (Arc::clone(toolbox.skills()), call.principal.clone());
+    let (skills, principal) = (Arc::clone(&services.skills), call.principal.clone());
     let asked = uri.to_owned();
     let read = tokio::task::spawn_blocking(move || skills.read(&principal, &asked)).await;
     read.map_err(|_| CallError::Unavailable)?.ok_or_else(|| {
@@ -200,13 +200,13 @@ pub(super) fn read_on_sentence(uri: &str, range: Range) -> Option<String> {
 }
 
 async fn read_stats(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
 ) -> Result<ResourceContents, CallError> {
-    let library = toolbox.registry().library(&call.principal);
+    let library = services.registry.library(&call.principal);
     let mut sources = Vec::new();
     for source in SourceName::ALL.into_iter().filter_map(|name| library.source(name)) {
-        let held = match source.stats(toolbox.deadline(call)).await {
+        let held = match source.stats(services.deadline(call)).await {
             Ok(SourceStats { items, passages, newest }) => {
                 CountsOrError::Counted { items, passages, newest }
             }
@@ -236,12 +236,12 @@ fn database_stats(library: &Library) -> Vec<DatabaseStats> {
 }
 
 async fn read_media_types(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
 ) -> Result<ResourceContents, CallError> {
-    let library = toolbox.registry().library(&call.principal);
+    let library = services.registry.library(&call.principal);
     let media = library.source(SourceName::Media).ok_or(CallError::Unavailable)?;
-    let kinds = media.item_kinds(toolbox.deadline(call)).await?;
+    let kinds = media.item_kinds(services.deadline(call)).await?;
     let types = kinds.into_iter().map(|(name, count)| MediaTypeCount { name, count }).collect();
     let text = serde_json::to_string(&MediaTypeList { types, suggested: SUGGESTED_MEDIA_TYPES })
         .map_err(|_| CallError::Unavailable)?;

@@ -4,13 +4,13 @@ use vademecum_actors::{CallError, SourceSelection, collections::VisibleCollectio
 use vademecum_mcp::RequestContext;
 use vademecum_model::SourceName;
 
-use super::{ToolRegistry, input::KnowledgeFilters, segments::visible_collections};
+use super::{ToolServices, input::KnowledgeFilters, segments::visible_collections};
 
 /// Resolves names to selections: a source of the library, a collection by name or URI, or
 /// `collections` for every visible collection. `None` selects the whole library; an empty list is
 /// an error.
 pub(super) async fn resolve_sources(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     names: Option<&[String]>,
     filters: KnowledgeFilters,
@@ -32,7 +32,7 @@ pub(super) async fn resolve_sources(
     }
     let mut wanted = filters.into_selections(&sources);
     if !others.is_empty() {
-        let opened = visible_collections(toolbox, call).await?;
+        let opened = visible_collections(services, call).await?;
         let chosen = select_collections(&opened, &others)?;
         wanted.extend(chosen.into_iter().cloned().map(SourceSelection::collection));
     }

@@ -12,13 +12,14 @@ use vademecum_model::{
 use vademecum_search::Item;
 
 use super::{
-    Tool, ToolRegistry, ToolResult,
+    Tool, ToolResult, ToolServices,
     input::{
         AsOfInput, CharactersFilters, ChatsFilters, EndTimestamp, ItemFilters, Limit, MediaFilters,
         NotesFilters, Offset, OneOrMany, PositiveNumber, PromptsFilters,
     },
     item_lookup::ItemReference,
-    output::{SearchResponse, page_output},
+    output::SearchResponse,
+    page_output::page_output,
     results_app,
 };
 
@@ -38,7 +39,7 @@ struct ResultWindow {
 }
 
 async fn search_source(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     query: String,
     window: ResultWindow,
@@ -57,8 +58,8 @@ async fn search_source(
         vector_query: None,
         spelling: actors::Spelling::Suggest,
     };
-    let page = toolbox.search_session(call, call.scope.as_ref(), search).await?;
-    page_output(call, page, None).with_text(toolbox, call, &query).await
+    let page = services.search_session(call, call.scope.as_ref(), search).await?;
+    page_output(call, page, None).with_text(services, call, &query).await
 }
 
 /// Defines the search tool of one source: its name, title and description, the documentation and
@@ -110,7 +111,7 @@ macro_rules! search_tool {
 
             async fn call(
                 self,
-                toolbox: &ToolRegistry,
+                services: &ToolServices,
                 call: &RequestContext,
             ) -> ToolResult<Self::Output> {
                 let Self {
@@ -120,7 +121,7 @@ macro_rules! search_tool {
                 let window = ResultWindow { limit, offset, snippet_length, highlight };
                 let mut selection = $filters { $($filter,)* }.into_selection();
                 ItemFilters { after, before, tags }.apply_to(&mut selection);
-                search_source(toolbox, call, query.into(), window, selection).await
+                search_source(services, call, query.into(), window, selection).await
             }
         }
     };
@@ -195,18 +196,18 @@ search_tool! {
 }
 
 async fn read_item(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     source: SourceName,
     reference: ItemReference,
     options: RetrievalOptions,
     page: Option<PageRequest>,
 ) -> ToolResult<Item> {
-    let (source, id, part) = reference.find(toolbox, call, &[source]).await?;
+    let (source, id, part) = reference.find(services, call, &[source]).await?;
     let preferences = call.defaults.preferences;
     let read =
         actors::ReadRequest { source, id, part, options, page, preferences, with_links: true };
-    toolbox.read_item_output(call, read).await
+    services.read_item_output(call, read).await
 }
 
 fn full_retrieval() -> RetrievalOptions {
@@ -248,16 +249,20 @@ impl Tool for NotesGet {
         self.raw == Some(true)
     }
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let names =
             [("title", self.title.map(ItemName::Title)), ("path", self.path.map(ItemName::Path))];
         let note = ItemReference::only(("note_id", self.note_id.map(ItemId::Text)), names)?;
         let options = self.retrieval.unwrap_or_default();
         if let Some(AsOfInput(as_of)) = self.as_of {
-            let (source, id, _) = note.find(toolbox, call, &[SourceName::Notes]).await?;
-            return toolbox.read_past_item(call, (source, id), as_of, options).await;
+            let (source, id, _) = note.find(services, call, &[SourceName::Notes]).await?;
+            return services.read_past_item(call, (source, id), as_of, options).await;
         }
-        read_item(toolbox, call, SourceName::Notes, note, options, None).await
+        read_item(services, call, SourceName::Notes, note, options, None).await
     }
 }
 
@@ -293,12 +298,16 @@ impl Tool for MediaGet {
         self.raw == Some(true)
     }
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let names =
             [("title", self.title.map(ItemName::Title)), ("url", self.url.map(ItemName::Url))];
         let document = ItemReference::only(("media_id", self.media_id), names)?;
         let options = self.retrieval.unwrap_or_default();
-        read_item(toolbox, call, SourceName::Media, document, options, None).await
+        read_item(services, call, SourceName::Media, document, options, None).await
     }
 }
 
@@ -338,7 +347,11 @@ impl Tool for ChatsGet {
         self.raw == Some(true)
     }
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let around = self.retrieval.filter(|options| {
             options.mode != Some(RetrievalMode::Full)
                 || options.offset.is_some()
@@ -351,7 +364,7 @@ impl Tool for ChatsGet {
         let id = ("conversation_id", self.conversation_id.map(ItemId::Text));
         let chat = ItemReference::only(id, [("title", self.title.map(ItemName::Title))])?;
         let options = around.unwrap_or_else(full_retrieval);
-        read_item(toolbox, call, SourceName::Chats, chat, options, page).await
+        read_item(services, call, SourceName::Chats, chat, options, page).await
     }
 }
 
@@ -381,10 +394,14 @@ impl Tool for CharactersGet {
         self.raw == Some(true)
     }
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let names = [("name", self.name.map(ItemName::Title))];
         let card = ItemReference::only(("character_id", self.character_id), names)?;
-        read_item(toolbox, call, SourceName::Characters, card, full_retrieval(), None).await
+        read_item(services, call, SourceName::Characters, card, full_retrieval(), None).await
     }
 }
 
@@ -410,7 +427,11 @@ impl Tool for PromptsGet {
         self.raw == Some(true)
     }
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let name = self.prompt_id_or_name;
         let by_uri = name.strip_prefix("prompts://").and_then(|id| id.parse().ok());
         let id = by_uri.map_or(ItemId::Text(name), ItemId::Number);
@@ -424,6 +445,6 @@ impl Tool for PromptsGet {
             preferences,
             with_links: true,
         };
-        toolbox.read_item_output(call, read).await
+        services.read_item_output(call, read).await
     }
 }

@@ -11,7 +11,7 @@ use vademecum_mcp::RequestContext;
 use vademecum_model::{ItemId, SourceName};
 
 use super::{
-    Tool, ToolOutput, ToolRegistry, ToolResult,
+    Tool, ToolOutput, ToolResult, ToolServices,
     input::resolve_item_id,
     transcript_window::{RecordingTime, ReturnedWindow, TimeWindow},
 };
@@ -92,7 +92,11 @@ impl Tool for MediaTranscript {
         output.window.map(|window| window.remark())
     }
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let window = TimeWindow::new(self.from, self.to, self.around)?;
         let (id, _) = resolve_item_id(SourceName::Media, self.media_id)?;
         let read = actors::ReadRequest {
@@ -104,12 +108,12 @@ impl Tool for MediaTranscript {
             preferences: call.defaults.preferences,
             with_links: false,
         };
-        let mut spoken = toolbox.read_item(call, call.scope.as_ref(), read).await?.content;
+        let mut spoken = services.read_item(call, call.scope.as_ref(), read).await?.content;
         let window = window.cut(&mut spoken)?;
         let format = self.format.unwrap_or_default();
         let content = format_transcript(spoken, format, self.include_timestamps, window.is_some())?;
         let text = match &content {
-            Value::String(text) => toolbox.text(|| text.clone()),
+            Value::String(text) => services.text(|| text.clone()),
             _ => None,
         };
         Ok(ToolOutput { output: TranscriptOutput { content, window }, text, meta: None })

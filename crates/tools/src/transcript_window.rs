@@ -7,7 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::{Value, json};
 use vademecum_actors::CallError;
 
-use super::render::push_display;
+use super::display::push_display;
+use crate::display::format_clock;
 
 /// Time before and after `around` that is read, in milliseconds.
 const AROUND_MS: u64 = 60_000;
@@ -181,12 +182,6 @@ fn keep_segments(spoken: &mut Value, kept: &[bool]) {
     let texts: Vec<&str> =
         segments.iter().filter_map(|segment| segment.get("text")?.as_str()).collect();
     spoken["text"] = texts.join("\n").into();
-}
-
-/// Formats milliseconds as `h:mm:ss`.
-pub(super) fn format_clock(milliseconds: u64) -> String {
-    let seconds = milliseconds / 1_000;
-    format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
 }
 
 #[cfg(test)]

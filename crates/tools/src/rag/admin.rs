@@ -18,7 +18,7 @@ use super::{
     limits::{READ_TIMEOUT, with_collections},
     results::elapsed_ms,
 };
-use crate::{ErrorFormat, Tool, ToolRegistry, ToolResult};
+use crate::{ErrorFormat, Tool, ToolResult, ToolServices};
 
 /// Returns document and chunk counts of each source.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -63,9 +63,13 @@ impl Tool for RagAdminStats {
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
     type Output = RagAdminStatsOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let begun = Instant::now();
-        let count = with_collections(toolbox, call, READ_TIMEOUT, |opened, deadline| {
+        let count = with_collections(services, call, READ_TIMEOUT, |opened, deadline| {
             let mut sources = Vec::new();
             for VisibleCollection { collection, access, .. } in opened {
                 let counts = collection
@@ -124,8 +128,12 @@ impl Tool for RagAdminSync {
     const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Output = RagAdminSyncOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let (syncs, principal) = (toolbox.syncs().clone(), call.principal.clone());
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
+        let (syncs, principal) = (services.syncs.clone(), call.principal.clone());
         let begin = move || syncs.start_sync(&principal, &self.source_names);
         let begun = tokio::task::spawn_blocking(begin).await.map_err(|_| CallError::Unavailable)?;
         let output = match begun.map_err(|error| sync_call_error(&error))? {

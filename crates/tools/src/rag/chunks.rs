@@ -16,7 +16,7 @@ use super::{
     limits::{self, MAX_TEXT_BYTES, READ_TIMEOUT, with_collections},
     results::elapsed_ms,
 };
-use crate::{ErrorFormat, Tool, ToolRegistry, ToolResult};
+use crate::{ErrorFormat, Tool, ToolResult, ToolServices};
 
 /// Reads chunks.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -92,11 +92,15 @@ impl Tool for RagGetChunks {
     const HAS_LONG_RESULTS: bool = true;
     type Output = RagGetChunksOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let begun = Instant::now();
         limits::check_ids("chunk_ids", &self.chunk_ids)?;
         let Self { chunk_ids, shown } = self;
-        let read = with_collections(toolbox, call, READ_TIMEOUT, move |opened, deadline| {
+        let read = with_collections(services, call, READ_TIMEOUT, move |opened, deadline| {
             read_chunks(opened, chunk_ids, shown, deadline)
         });
         let mut output = read.await?;

@@ -16,7 +16,7 @@ use super::{
     limits::{self, MAX_TEXT_BYTES, READ_TIMEOUT, with_collections},
     results::elapsed_ms,
 };
-use crate::{ErrorFormat, Tool, ToolRegistry, ToolResult, resources::read_on_sentence};
+use crate::{ErrorFormat, Tool, ToolResult, ToolServices, resources::read_on_sentence};
 
 /// Reads documents.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -88,11 +88,15 @@ impl Tool for RagGetDocs {
     const HAS_LONG_RESULTS: bool = true;
     type Output = RagGetDocsOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let begun = Instant::now();
         limits::check_ids("doc_ids", &self.doc_ids)?;
         let Self { doc_ids, shown } = self;
-        let read = with_collections(toolbox, call, READ_TIMEOUT, move |opened, deadline| {
+        let read = with_collections(services, call, READ_TIMEOUT, move |opened, deadline| {
             read_documents(opened, doc_ids, shown, deadline)
         });
         let mut output = read.await?;

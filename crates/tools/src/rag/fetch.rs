@@ -27,7 +27,7 @@ use super::{
     limits::{self, READ_TIMEOUT, parse_count, with_collections},
     results::elapsed_ms,
 };
-use crate::{ErrorFormat, Tool, ToolRegistry, ToolResult, sql::run_until_cancelled};
+use crate::{ErrorFormat, Tool, ToolResult, ToolServices, sql::run_until_cancelled};
 
 /// Number of rows in a result: default and maximum.
 const DEFAULT_ROWS: usize = 10;
@@ -130,7 +130,11 @@ impl Tool for RagFetchFromSource {
     const HAS_LONG_RESULTS: bool = true;
     type Output = RagFetchOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let begun = Instant::now();
         let Self { doc_ids, columns, limits } = self;
         limits::check_ids("doc_ids", &doc_ids)?;
@@ -139,7 +143,7 @@ impl Tool for RagFetchFromSource {
         let most_bytes =
             parse_count("limits.max_bytes", limits.max_bytes, DEFAULT_BYTES, MAX_BYTES)?;
         let (too_many, asked) = (doc_ids.len() > most_rows, doc_ids.clone());
-        let placing = with_collections(toolbox, call, READ_TIMEOUT, move |opened, deadline| {
+        let placing = with_collections(services, call, READ_TIMEOUT, move |opened, deadline| {
             let placed =
                 doc_ids.into_iter().take(most_rows).map(|id| locate_row(opened, id, deadline));
             placed.collect::<Result<Vec<_>, _>>()
@@ -147,7 +151,7 @@ impl Tool for RagFetchFromSource {
         let wanted = placing.await?;
         check_locations(&wanted)?;
         // Boxed because the futures of database drivers are large.
-        let found = Box::pin(fetch_rows(toolbox, call, &wanted, &columns, most_bytes)).await?;
+        let found = Box::pin(fetch_rows(services, call, &wanted, &columns, most_bytes)).await?;
         let mut output = RagFetchOutput {
             rows: Vec::new(),
             truncated: too_many || found.values().any(|found| found.truncated),
@@ -215,7 +219,7 @@ fn check_locations(wanted: &[FetchRequest]) -> Result<(), CallError> {
 
 /// Reads the rows table by table; the result is keyed by source id.
 async fn fetch_rows(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     wanted: &[FetchRequest],
     columns: &[String],
@@ -228,7 +232,7 @@ async fn fetch_rows(
             of_source.1.push(&place.key);
         }
     }
-    let tables = toolbox.syncs().tables().ok_or(CallError::Unavailable)?;
+    let tables = services.syncs.tables().ok_or(CallError::Unavailable)?;
     let mut found = BTreeMap::new();
     for (source_id, (table, keys)) in keys {
         let connecting = tables.connect(&call.principal, table);

@@ -13,7 +13,7 @@ use super::{
     limits::{self, DEFAULT_K, with_collections},
     results::{RagSearchResponse, ResultPage, ReturnInput},
 };
-use crate::{ErrorFormat, Tool, ToolRegistry, ToolResult};
+use crate::{ErrorFormat, Tool, ToolResult, ToolServices};
 
 /// Runs a full-text search.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -45,7 +45,11 @@ impl Tool for RagSearchFts {
     const HAS_LONG_RESULTS: bool = true;
     type Output = RagSearchResponse;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let begun = Instant::now();
         limits::check_query("query", &self.query)?;
         let k = limits::parse_k(self.k);
@@ -54,7 +58,7 @@ impl Tool for RagSearchFts {
         let query = Arc::new(FtsQuery::parse(&self.query));
         let what = self.shown;
         let response =
-            with_collections(toolbox, call, limits::FTS_TIMEOUT, move |opened, deadline| {
+            with_collections(services, call, limits::FTS_TIMEOUT, move |opened, deadline| {
                 let list = retrieve::search_full_text(
                     opened,
                     &query,

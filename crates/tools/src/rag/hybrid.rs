@@ -23,7 +23,7 @@ use super::{
     results::{RagSearchResponse, ResultPage, ReturnInput},
     vector::embed_query,
 };
-use crate::{ErrorFormat, Tool, ToolRegistry, ToolResult};
+use crate::{ErrorFormat, Tool, ToolResult, ToolServices};
 
 /// Runs a hybrid search.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -148,7 +148,11 @@ impl Tool for RagSearchHybrid {
     const HAS_LONG_RESULTS: bool = true;
     type Output = RagSearchResponse;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let begun = Instant::now();
         limits::check_query("query", &self.query)?;
         let fusion = parse_fusion(self.fuse)?;
@@ -174,17 +178,17 @@ impl Tool for RagSearchHybrid {
             rerank_k: count("fts_then_vec.rerank_k", self.fts_then_vec.rerank_k)?,
             k: limits::parse_k(self.k),
         };
-        let degraded = match embed_query(toolbox, &self.query, None).await {
+        let degraded = match embed_query(services, &self.query, None).await {
             Ok(vector) => {
                 plan.vector = Some(vector);
-                plan.unrelated = toolbox.unrelated_similarity().await;
+                plan.unrelated = services.unrelated_similarity().await;
                 None
             }
             Err(problem) => Some(problem.degraded_notice()),
         };
         let what = self.shown;
         let found =
-            with_collections(toolbox, call, limits::HYBRID_TIMEOUT, move |opened, deadline| {
+            with_collections(services, call, limits::HYBRID_TIMEOUT, move |opened, deadline| {
                 let list = plan.run(opened, deadline);
                 let (query, k) = (Some(Arc::clone(&plan.query)), plan.k);
                 ResultPage { fields: what, query, is_hybrid: true, offset: 0, k }

@@ -8,7 +8,7 @@ use vademecum_mcp::RequestContext;
 use vademecum_model::Deadline;
 use vademecum_source::SourceError;
 
-use crate::{ToolRegistry, segments::visible_collections};
+use crate::{ToolServices, segments::visible_collections};
 
 /// Number of results of a search: default and maximum.
 pub(super) const DEFAULT_K: usize = 10;
@@ -85,13 +85,13 @@ pub(super) fn check_ids(name: &str, ids: &[String]) -> Result<(), CallError> {
 /// Runs `work` with the collections visible to the caller, on the blocking pool, with a deadline of
 /// `limit` from now.
 pub(crate) async fn with_collections<T: Send + 'static>(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     limit: Duration,
     work: impl FnOnce(&[VisibleCollection], &Deadline) -> Result<T, SourceError> + Send + 'static,
 ) -> Result<T, CallError> {
     let deadline = Deadline::after(limit).with_cancellation(&call.cancel);
-    let opened: Arc<[VisibleCollection]> = visible_collections(toolbox, call).await?;
-    let done = toolbox.run_blocking(call, move || work(&opened, &deadline)).await?;
+    let opened: Arc<[VisibleCollection]> = visible_collections(services, call).await?;
+    let done = services.run_blocking(call, move || work(&opened, &deadline)).await?;
     done.map_err(CallError::from)
 }

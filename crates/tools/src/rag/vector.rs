@@ -20,7 +20,7 @@ use super::{
     limits::{self, DEFAULT_K, with_collections},
     results::{RagSearchResponse, ResultPage, ReturnInput},
 };
-use crate::{ErrorFormat, Tool, ToolRegistry, ToolResult};
+use crate::{ErrorFormat, Tool, ToolResult, ToolServices};
 
 /// Maximum number of dimensions of a vector in the arguments.
 const MAX_DIMENSIONS: usize = 16_384;
@@ -75,14 +75,18 @@ impl Tool for RagSearchVector {
     const HAS_LONG_RESULTS: bool = true;
     type Output = RagSearchResponse;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let begun = Instant::now();
         let k = limits::parse_k(self.k);
         let filter = self.filters.into_filter()?;
         let (vector, model) = match (&self.query_text, self.query_embedding) {
             (Some(text), None) => {
                 limits::check_query("query_text", text)?;
-                let (vector, model) = embed_query(toolbox, text, self.embedding.model.as_deref())
+                let (vector, model) = embed_query(services, text, self.embedding.model.as_deref())
                     .await
                     .map_err(CallError::from)?;
                 (vector, Some(model))
@@ -99,12 +103,12 @@ impl Tool for RagSearchVector {
         };
         // A vector of the caller may be of any model.
         let unrelated = match &model {
-            Some(_) => toolbox.unrelated_similarity().await,
+            Some(_) => services.unrelated_similarity().await,
             None => None,
         };
         let what = self.shown;
         let found =
-            with_collections(toolbox, call, limits::VECTOR_TIMEOUT, move |opened, deadline| {
+            with_collections(services, call, limits::VECTOR_TIMEOUT, move |opened, deadline| {
                 let search = VectorSearch {
                     vector: &vector,
                     model: model.as_ref(),
@@ -200,11 +204,11 @@ impl From<EmbeddingUnavailable> for CallError {
 
 /// Embeds a text with the configured model. Fails if `wanted` names another model.
 pub(crate) async fn embed_query(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     text: &str,
     wanted: Option<&str>,
 ) -> Result<(Arc<[f32]>, EmbeddingModel), EmbeddingUnavailable> {
-    let embeddings = toolbox.embeddings().ok_or(EmbeddingUnavailable::NotConfigured)?;
+    let embeddings = services.embeddings.as_ref().ok_or(EmbeddingUnavailable::NotConfigured)?;
     let model = embeddings.model();
     if let Some(wanted) = wanted.filter(|wanted| *wanted != model.name) {
         return Err(EmbeddingUnavailable::OtherModel(format!(

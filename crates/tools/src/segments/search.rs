@@ -21,7 +21,7 @@ use vademecum_search::{FtsQuery, vector::DistanceMetric};
 
 use super::{segment_location::SegmentLocation, text_summary};
 use crate::{
-    ErrorFormat, Tool, ToolOutput, ToolRegistry, ToolResult,
+    ErrorFormat, Tool, ToolOutput, ToolResult, ToolServices,
     input::{KnowledgeFilters, split_uri},
     render::content_text,
     similarity_floor_meta,
@@ -86,13 +86,17 @@ impl Tool for RagSearch {
     const HAS_LONG_RESULTS: bool = true;
     type Output = RagSearchOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let phrases = self.search_phrases;
         check_phrases(&phrases)?;
-        let opened = visible_collections(toolbox, call).await?;
+        let opened = visible_collections(services, call).await?;
         let ((lists, unembedded), library) = join(
-            search_collections(toolbox, call, &opened, &phrases),
-            join_all(phrases.iter().map(|phrase| search_library(toolbox, call, phrase))),
+            search_collections(services, call, &opened, &phrases),
+            join_all(phrases.iter().map(|phrase| search_library(services, call, phrase))),
         )
         .await;
         let mut candidates = FusedCandidates::default();
@@ -114,7 +118,7 @@ impl Tool for RagSearch {
         if let (true, Some(problem)) = (candidates.by_key.is_empty(), problem) {
             return Err(problem);
         }
-        let segments = read_segments(toolbox, call, &opened, candidates.into_sorted()).await?;
+        let segments = read_segments(services, call, &opened, candidates.into_sorted()).await?;
         let floor = lists.iter().find_map(|list| list.similarity_floor);
         let output = RagSearchOutput { status: "success", segments };
         // The clients of this contract parse the JSON in the text.
@@ -144,10 +148,10 @@ fn check_phrases(phrases: &[String]) -> Result<(), CallError> {
 
 /// Returns the collections visible to the caller.
 pub(crate) async fn visible_collections(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
 ) -> Result<Arc<[VisibleCollection]>, CallError> {
-    let (catalogue, principal) = (Arc::clone(toolbox.collections()), call.principal.clone());
+    let (catalogue, principal) = (Arc::clone(&services.collections), call.principal.clone());
     let opened = tokio::task::spawn_blocking(move || catalogue.list_visible(&principal)).await;
     match opened {
         Ok(Ok(opened)) => Ok(opened.into()),
@@ -162,7 +166,7 @@ pub(crate) async fn visible_collections(
 /// Searches the collections for each phrase by full text and by vectors. Also returns the reason if
 /// embedding a phrase failed, because hits may then be missing.
 async fn search_collections(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     opened: &Arc<[VisibleCollection]>,
     phrases: &[String],
@@ -172,7 +176,7 @@ async fn search_collections(
     }
     let mut problem = None;
     let vectors = async {
-        let Some(embeddings) = toolbox.embeddings() else { return Vec::new() };
+        let Some(embeddings) = services.embeddings.as_ref() else { return Vec::new() };
         let asked = phrases.iter().map(|phrase| embeddings.embed_query(phrase));
         // An embedding failure costs the vector hits only.
         let made = join_all(asked).await.into_iter().map(|made| {
@@ -180,11 +184,11 @@ async fn search_collections(
         });
         made.flatten().collect()
     };
-    let deadline = toolbox.deadline(call);
+    let deadline = services.deadline(call);
     let words = {
         let (opened, deadline) = (Arc::clone(opened), deadline.clone());
         let queries: Vec<_> = phrases.iter().map(|it| Arc::new(FtsQuery::parse(it))).collect();
-        toolbox.run_blocking(call, move || {
+        services.run_blocking(call, move || {
             let request = |query| {
                 retrieve::search_full_text(
                     &opened,
@@ -199,15 +203,15 @@ async fn search_collections(
     };
     let (words, vectors): (_, Vec<Arc<[f32]>>) = join(words, vectors).await;
     let mut lists = words.unwrap_or_default();
-    if let Some(model) = toolbox.embeddings().map(|embeddings| embeddings.model().clone()) {
+    if let Some(model) = services.embeddings.as_ref().map(|embeddings| embeddings.model().clone()) {
         let model = EmbeddingModel {
             provider: model.provider.to_owned(),
             model: model.name,
             dimensions: 0,
         };
         let opened = Arc::clone(opened);
-        let unrelated = toolbox.unrelated_similarity().await;
-        let near = toolbox.run_blocking(call, move || {
+        let unrelated = services.unrelated_similarity().await;
+        let near = services.run_blocking(call, move || {
             search_vectors(&opened, &vectors, (&model, unrelated), &deadline)
         });
         lists.extend(near.await.unwrap_or_default());
@@ -238,7 +242,7 @@ fn search_vectors(
 
 /// Searches the user's library for a phrase.
 async fn search_library(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     phrase: &str,
 ) -> Result<Vec<Hit>, CallError> {
@@ -255,7 +259,7 @@ async fn search_library(
         vector_query: None,
         spelling: actors::Spelling::Suggest,
     };
-    Ok(toolbox.search_session(call, None, search).await?.hits)
+    Ok(services.search_session(call, None, search).await?.hits)
 }
 
 /// A hit of any ranking.
@@ -297,12 +301,12 @@ impl FusedCandidates {
 
 /// Reads the best candidates, one of each document, up to the configured number of segments.
 async fn read_segments(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     opened: &Arc<[VisibleCollection]>,
     candidates: Vec<SegmentCandidate>,
 ) -> Result<Vec<Segment>, CallError> {
-    let wanted = toolbox.segments();
+    let wanted = services.segments;
     let chunks: Vec<ChunkHit> = candidates
         .iter()
         .filter_map(|candidate| match candidate {
@@ -311,8 +315,8 @@ async fn read_segments(
         })
         .take(wanted * MAX_CANDIDATES)
         .collect();
-    let (collections, deadline) = (Arc::clone(opened), toolbox.deadline(call));
-    let passages = toolbox.run_blocking(call, move || {
+    let (collections, deadline) = (Arc::clone(opened), services.deadline(call));
+    let passages = services.run_blocking(call, move || {
         let passages = retrieve::load_passages(&collections, &chunks, &deadline)?;
         let named = chunks.iter().map(|found| (found.collection_index, found.key)).zip(passages);
         Ok::<_, vademecum_source::SourceError>(named.collect::<HashMap<_, _>>())
@@ -331,7 +335,7 @@ async fn read_segments(
                 call.items.record([passage.id()]);
                 segment_from_passage(passage)
             }
-            SegmentCandidate::Item(hit) => match segment_from_hit(toolbox, call, *hit).await {
+            SegmentCandidate::Item(hit) => match segment_from_hit(services, call, *hit).await {
                 Some(found) => found,
                 None => continue,
             },
@@ -341,7 +345,7 @@ async fn read_segments(
         if documents.contains(&document) {
             continue;
         }
-        let Some(segment_uid) = place.seal_uid(toolbox.server_key()?) else { continue };
+        let Some(segment_uid) = place.seal_uid(services.server_key()?) else { continue };
         documents.push(document);
         segments.push(Segment { segment_uid, ..segment });
     }
@@ -378,7 +382,7 @@ fn segment_from_passage(passage: Passage) -> (SegmentLocation, Segment) {
 /// Reads the passage of an item that matched. Returns `None` if it cannot be read, for example
 /// because it was deleted.
 async fn segment_from_hit(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     hit: Hit,
 ) -> Option<(SegmentLocation, Segment)> {
@@ -399,7 +403,7 @@ async fn segment_from_hit(
         preferences,
         with_links: false,
     };
-    let item = toolbox.read_item(call, None, read).await.ok()?;
+    let item = services.read_item(call, None, read).await.ok()?;
     let raw_text = content_text(&item.content);
     let title = hit.title.clone().filter(|title| !title.trim().is_empty());
     let segment = Segment {

@@ -10,7 +10,7 @@ use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_model::{RetrievalMode, RetrievalOptions, Uri};
 
 use super::{search::visible_collections, segment_location::SegmentLocation};
-use crate::{ErrorFormat, Tool, ToolRegistry, ToolResult, input::split_uri};
+use crate::{ErrorFormat, Tool, ToolResult, ToolServices, input::split_uri};
 
 /// Same reply for a missing document and a forbidden one, so that existence is not disclosed.
 const ACCESS_DENIED: &str = "document not found or access denied";
@@ -47,16 +47,20 @@ impl Tool for VerifyDocumentAccess {
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::JsonRpcError;
     type Output = VerifyOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let place = SegmentLocation::open_uid(&self.segment_uid, toolbox.server_key()?);
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
+        let place = SegmentLocation::open_uid(&self.segment_uid, services.server_key()?);
         let place = place.filter(|place| !place.belongs_to_other(call.principal.user()));
         let found = match place {
             None => Err(ACCESS_DENIED),
             Some(SegmentLocation::Collection { source_id, doc_id, index }) => {
-                check_collection(toolbox, call, source_id, doc_id, index).await?
+                check_collection(services, call, source_id, doc_id, index).await?
             }
             Some(SegmentLocation::Library { uri, .. }) => {
-                check_library(toolbox, call, &uri).await?
+                check_library(services, call, &uri).await?
             }
         };
         let answer = match found {
@@ -81,18 +85,18 @@ impl Tool for VerifyDocumentAccess {
 type AccessResult = Result<(Option<String>, &'static str), &'static str>;
 
 async fn check_collection(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     source_id: i64,
     doc_id: String,
     index: u32,
 ) -> Result<AccessResult, CallError> {
-    let opened = visible_collections(toolbox, call).await?;
+    let opened = visible_collections(services, call).await?;
     let Some(one) = opened.iter().find(|one| one.record.source_id == source_id).cloned() else {
         return Ok(Err(ACCESS_DENIED));
     };
-    let deadline = toolbox.deadline(call);
-    let read = toolbox.run_blocking(call, move || {
+    let deadline = services.deadline(call);
+    let read = services.run_blocking(call, move || {
         let scope = one.scope(&DocumentFilter::default());
         let id = ChunkId { doc_id, index };
         one.collection.read(deadline, |reader| {
@@ -110,7 +114,7 @@ async fn check_collection(
 }
 
 async fn check_library(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     uri: &str,
 ) -> Result<AccessResult, CallError> {
@@ -133,7 +137,7 @@ async fn check_library(
         with_links: false,
     };
     let level = if call.principal.has_right(Right::Write) { "edit" } else { "view" };
-    match toolbox.read_item(call, None, read).await {
+    match services.read_item(call, None, read).await {
         Ok(item) => Ok(Ok((item.meta.url.filter(|url| url.starts_with("http")), level))),
         Err(CallError::NotFound(_)) => Ok(Err(DOCUMENT_DELETED)),
         Err(error) => Err(error),

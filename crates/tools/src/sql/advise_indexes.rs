@@ -9,7 +9,8 @@ use vademecum_sql::advice::{
 };
 
 use super::sql_call::{connect_profile, run_until_cancelled};
-use crate::{Tool, ToolOutput, ToolRegistry, ToolResult, render};
+use crate::display::push_display;
+use crate::{Tool, ToolOutput, ToolResult, ToolServices};
 
 /// Maximum number of statements of one call.
 const MAX_STATEMENTS: usize = 20;
@@ -47,19 +48,23 @@ impl Tool for AdviseIndexes {
     const TOOLSET: Toolset = Toolset::Databases;
     type Output = AdviseIndexesOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         if self.statements.len() > MAX_STATEMENTS {
             let count = self.statements.len();
             let problem = format!("statements: has {count} items; pass at most {MAX_STATEMENTS}");
             return Err(CallError::Invalid(problem));
         }
-        let connection = connect_profile(toolbox, call, self.profile.as_deref()).await?;
+        let connection = connect_profile(services, call, self.profile.as_deref()).await?;
         let advising = advice::advise_indexes(&connection, &self.statements);
         let IndexAdvice { method, indexes, statements } =
             run_until_cancelled(call, advising).await?;
         let database = connection.profile().name().to_owned();
         let output = AdviseIndexesOutput { database, method, indexes, statements };
-        let text = toolbox.text(|| output.render());
+        let text = services.text(|| output.render());
         Ok(ToolOutput { output, text, meta: None })
     }
 }
@@ -76,13 +81,13 @@ impl AdviseIndexesOutput {
             page.push_str("No index is suggested.\n");
         }
         for AdvisedIndex { sentence, suggestion, .. } in indexes {
-            render::push_display(&mut page, format_args!("- {sentence}\n  {suggestion}\n"));
+            push_display(&mut page, format_args!("- {sentence}\n  {suggestion}\n"));
         }
         page.push_str("\nStatements:\n");
         for AdvisedStatement { number, query, outcome, sentence, .. } in statements {
-            render::push_display(&mut page, format_args!("{number}. {query}\n"));
+            push_display(&mut page, format_args!("{number}. {query}\n"));
             if *outcome != StatementOutcome::Advice {
-                render::push_display(&mut page, format_args!("   {sentence}\n"));
+                push_display(&mut page, format_args!("   {sentence}\n"));
             }
         }
         page

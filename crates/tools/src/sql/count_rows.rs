@@ -10,7 +10,7 @@ use super::{
     render::explain_read_only,
     sql_call::{connect_profile, run_until_cancelled},
 };
-use crate::{Tool, ToolOutput, ToolRegistry, ToolResult};
+use crate::{Tool, ToolOutput, ToolResult, ToolServices};
 
 /// Counts the rows of a table.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -46,8 +46,12 @@ impl Tool for CountRows {
     const TOOLSET: Toolset = Toolset::Databases;
     type Output = CountRowsOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let connection = connect_profile(toolbox, call, self.profile.as_deref()).await?;
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
+        let connection = connect_profile(services, call, self.profile.as_deref()).await?;
         let query = self.count_statement(connection.engine()).map_err(explain_read_only)?;
         let caps = connection.profile().query_caps();
         let rows = run_until_cancelled(call, connection.run_query(&query, &[], caps)).await;
@@ -58,7 +62,7 @@ impl Tool for CountRows {
             query,
             count: count.ok_or(CallError::Unavailable)?,
         };
-        let text = toolbox.text(|| output.render());
+        let text = services.text(|| output.render());
         Ok(ToolOutput { output, text, meta: None })
     }
 }

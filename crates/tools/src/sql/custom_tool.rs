@@ -20,7 +20,8 @@ use super::{
     render::{tsv_cell, tsv_line},
     sql_call::{connect_profile, run_until_cancelled},
 };
-use crate::{ToolOutput, ToolRegistry, render};
+use crate::display::push_display;
+use crate::{ToolOutput, ToolServices};
 
 /// Result of a custom tool.
 #[serde_with::skip_serializing_none]
@@ -84,21 +85,21 @@ pub(crate) fn custom_tool_entry(tool: &CustomTool) -> ToolEntry {
 /// Runs the statement of a custom tool.
 pub(crate) async fn run_custom_tool(
     statement: &CustomStatement,
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     arguments: &RawValue,
     call: &RequestContext,
 ) -> Result<ToolOutput<CustomToolOutput>, CallError> {
     let bound = statement.bind(arguments).map_err(CallError::Invalid)?;
-    if !statement.is_read_only() && !toolbox.may_write(call) {
+    if !statement.is_read_only() && !services.may_write(call) {
         let message =
             "this tool writes, which the settings of the server or your key do not permit";
         return Err(CallError::Refused(message.to_owned()));
     }
-    let connection = connect_profile(toolbox, call, Some(statement.profile().name())).await?;
+    let connection = connect_profile(services, call, Some(statement.profile().name())).await?;
     let done = run_until_cancelled(call, statement.run(&connection, &bound)).await?;
     let rows_affected = (!statement.is_read_only()).then_some(done.rows_affected);
     let output = CustomToolOutput::new(done.rows, rows_affected);
-    let text = toolbox.text(|| output.render());
+    let text = services.text(|| output.render());
     Ok(ToolOutput { output, text, meta: None })
 }
 
@@ -165,17 +166,17 @@ impl CustomToolOutput {
             page.push_str("; a limit kept back further rows, so ask for less");
         }
         if let Some(affected) = self.rows_affected {
-            render::push_display(&mut page, format_args!("; rows changed: {affected}"));
+            push_display(&mut page, format_args!("; rows changed: {affected}"));
         }
         if !self.columns.is_empty() {
-            render::push_display(
+            push_display(
                 &mut page,
                 format_args!("\n\n{}", tsv_line(self.columns.iter().map(String::as_str))),
             );
         }
         for row in &self.rows {
             let cells: Vec<String> = row.values.iter().map(tsv_cell).collect();
-            render::push_display(
+            push_display(
                 &mut page,
                 format_args!("\n{}", tsv_line(cells.iter().map(String::as_str))),
             );

@@ -7,7 +7,8 @@ use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_sql::health::{ActivityKind, ActivityStatement, ServerProduct, list_activity};
 
 use super::sql_call::{connect_profile, run_until_cancelled};
-use crate::{Tool, ToolOutput, ToolRegistry, ToolResult, render};
+use crate::display::push_display;
+use crate::{Tool, ToolOutput, ToolResult, ToolServices};
 
 /// Maximum number of listed statements.
 const MAX_LIMIT: u32 = 100;
@@ -61,7 +62,11 @@ impl Tool for DatabaseActivity {
     const TOOLSET: Toolset = Toolset::Databases;
     type Output = DatabaseActivityOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         if !(1..=MAX_LIMIT).contains(&self.limit) {
             let problem = format!("limit: is {}; pass a number from 1 to {MAX_LIMIT}", self.limit);
             return Err(CallError::Invalid(problem));
@@ -71,7 +76,7 @@ impl Tool for DatabaseActivity {
             ActivityKindInput::Active => ActivityKind::Active,
             ActivityKindInput::Locks => ActivityKind::Locks,
         };
-        let connection = connect_profile(toolbox, call, self.profile.as_deref()).await?;
+        let connection = connect_profile(services, call, self.profile.as_deref()).await?;
         let product = run_until_cancelled(call, ServerProduct::detect(&connection)).await?;
         let listing = list_activity(&connection, product, kind, self.limit);
         let list = run_until_cancelled(call, listing).await?;
@@ -80,7 +85,7 @@ impl Tool for DatabaseActivity {
             statements: list.statements,
             not_visible: list.not_visible,
         };
-        let text = toolbox.text(|| output.render(kind));
+        let text = services.text(|| output.render(kind));
         Ok(ToolOutput { output, text, meta: None })
     }
 }
@@ -97,14 +102,14 @@ impl DatabaseActivityOutput {
         }
         for (at, statement) in self.statements.iter().enumerate() {
             let ActivityStatement { sentence, query, measures } = statement;
-            render::push_display(&mut page, format_args!("\n{}. {sentence}\n", at + 1));
-            render::push_display(&mut page, format_args!("   {query}\n"));
+            push_display(&mut page, format_args!("\n{}. {sentence}\n", at + 1));
+            push_display(&mut page, format_args!("   {query}\n"));
             if let Some(blocking) = measures.get("blocking_query").and_then(|it| it.as_str()) {
-                render::push_display(&mut page, format_args!("   blocked by: {blocking}\n"));
+                push_display(&mut page, format_args!("   blocked by: {blocking}\n"));
             }
         }
         for hidden in &self.not_visible {
-            render::push_display(&mut page, format_args!("\nNot visible: {hidden}\n"));
+            push_display(&mut page, format_args!("\nNot visible: {hidden}\n"));
         }
         page
     }

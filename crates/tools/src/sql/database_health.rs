@@ -10,7 +10,8 @@ use vademecum_sql::health::{
 };
 
 use super::sql_call::{connect_profile, run_until_cancelled};
-use crate::{Tool, ToolOutput, ToolRegistry, ToolResult, render};
+use crate::display::push_display;
+use crate::{Tool, ToolOutput, ToolResult, ToolServices};
 
 /// Checks a database.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -53,8 +54,12 @@ impl Tool for DatabaseHealth {
     const TOOLSET: Toolset = Toolset::Databases;
     type Output = DatabaseHealthOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let connection = connect_profile(toolbox, call, self.profile.as_deref()).await?;
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
+        let connection = connect_profile(services, call, self.profile.as_deref()).await?;
         let product = run_until_cancelled(call, ServerProduct::detect(&connection)).await?;
         let wanted = |check: &HealthCheck| self.checks.is_empty() || self.checks.contains(check);
         let mut checks = Vec::new();
@@ -69,7 +74,7 @@ impl Tool for DatabaseHealth {
             status: if worst == CheckStatus::NotApplicable { CheckStatus::Ok } else { worst },
             checks,
         };
-        let text = toolbox.text(|| output.render());
+        let text = services.text(|| output.render());
         Ok(ToolOutput { output, text, meta: None })
     }
 }
@@ -90,17 +95,17 @@ impl DatabaseHealthOutput {
 fn render_check(page: &mut String, report: &CheckReport) {
     let CheckReport { check, status, sentence, findings, not_visible, truncated } = report;
     let head = format_args!("\n{}: {}. {sentence}\n", check.as_str(), status.as_str());
-    render::push_display(page, head);
+    push_display(page, head);
     for Finding { severity, sentence, suggestion, .. } in findings {
         let mark = if *severity == Severity::Ok { "" } else { severity.as_str() };
         let mark = if mark.is_empty() { String::new() } else { format!("{mark}: ") };
-        render::push_display(page, format_args!("- {mark}{sentence}\n"));
+        push_display(page, format_args!("- {mark}{sentence}\n"));
         if let Some(suggestion) = suggestion {
-            render::push_display(page, format_args!("  {suggestion}\n"));
+            push_display(page, format_args!("  {suggestion}\n"));
         }
     }
     for hidden in not_visible {
-        render::push_display(page, format_args!("- not visible: {hidden}\n"));
+        push_display(page, format_args!("- not visible: {hidden}\n"));
     }
     if *truncated {
         page.push_str(

@@ -11,7 +11,8 @@ use super::{
     render::explain_read_only,
     sql_call::{connect_profile, run_until_cancelled},
 };
-use crate::{Tool, ToolOutput, ToolRegistry, ToolResult, render};
+use crate::display::push_display;
+use crate::{Tool, ToolOutput, ToolResult, ToolServices};
 
 /// Explains a query.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -77,12 +78,16 @@ impl Tool for ExecuteExplain {
     const TOOLSET: Toolset = Toolset::Databases;
     type Output = ExecuteExplainOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let query = self.query.filter(|query| !query.trim().is_empty());
         let query = query.ok_or_else(|| {
             CallError::Invalid("query: is required and must be a non-empty string".to_owned())
         })?;
-        let connection = connect_profile(toolbox, call, self.profile.as_deref()).await?;
+        let connection = connect_profile(services, call, self.profile.as_deref()).await?;
         let form = match self.format {
             PlanFormatInput::Text => PlanFormat::Text,
             PlanFormatInput::Json => PlanFormat::Json,
@@ -102,7 +107,7 @@ impl Tool for ExecuteExplain {
             plan_json,
             analysis: notes,
         };
-        let text = toolbox.text(|| output.render());
+        let text = services.text(|| output.render());
         Ok(ToolOutput { output, text, meta: None })
     }
 }
@@ -112,13 +117,13 @@ impl ExecuteExplainOutput {
         let title = if self.analyzed { "EXPLAIN ANALYZE Results" } else { "EXPLAIN Results" };
         let mut page = String::new();
         push_heading(&mut page, title, "=");
-        render::push_display(&mut page, format_args!("\nQuery: {}\n\n", self.query));
+        push_display(&mut page, format_args!("\nQuery: {}\n\n", self.query));
         push_heading(&mut page, "Execution Plan:", "-");
         if let Some(plan) = &self.plan {
             page.push_str(plan);
         }
         if let Some(plan) = &self.plan_json {
-            render::push_display(&mut page, format_args!("{plan:#}"));
+            push_display(&mut page, format_args!("{plan:#}"));
         }
         page.push_str("\n\n");
         push_heading(&mut page, "Analysis:", "-");
@@ -130,7 +135,7 @@ impl ExecuteExplainOutput {
 
 /// Appends an underlined heading.
 fn push_heading(page: &mut String, title: &str, with: &str) {
-    render::push_display(page, format_args!("{title}\n{}\n", with.repeat(title.chars().count())));
+    push_display(page, format_args!("{title}\n{}\n", with.repeat(title.chars().count())));
 }
 
 #[cfg(test)]

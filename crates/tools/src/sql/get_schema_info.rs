@@ -15,7 +15,8 @@ use super::{
     render::tsv_line,
     sql_call::{connect_profile, run_until_cancelled},
 };
-use crate::{Tool, ToolOutput, ToolRegistry, ToolResult, render};
+use crate::display::push_display;
+use crate::{Tool, ToolOutput, ToolResult, ToolServices};
 
 /// Maximum number of tables listed with columns if no schema is given; more tables are summarized.
 const MAX_DETAILED_TABLES: usize = 10;
@@ -122,9 +123,13 @@ impl Tool for GetSchemaInfo {
         Some(render_objects(output))
     }
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let part = self.schema_filter()?;
-        let connection = connect_profile(toolbox, call, self.profile.as_deref()).await?;
+        let connection = connect_profile(services, call, self.profile.as_deref()).await?;
         let look =
             |which| run_until_cancelled(call, schema::read_schema(&connection, &part, which));
         let mut found = self.filter_tables(look(ColumnFilter::VectorsOnly).await?);
@@ -139,9 +144,9 @@ impl Tool for GetSchemaInfo {
         let bytes = profile.query_caps().max_bytes;
         let (mut output, page) =
             build_output(profile.name().to_owned(), &self, found, detail, bytes);
-        output.mode = profile.mode(toolbox.may_write(call));
+        output.mode = profile.mode(services.may_write(call));
         add_objects(&mut output, objects, bytes);
-        let text = toolbox.text(|| page);
+        let text = services.text(|| page);
         Ok(ToolOutput { output, text, meta: None })
     }
 }
@@ -264,7 +269,7 @@ fn build_output(
     output.truncated |= shown.len() < count;
     if output.truncated {
         let shown = shown.len();
-        render::push_display(
+        push_display(
             &mut page,
             format_args!(
                 "\n\n(truncated: {shown} of {count} tables are shown; ask for less with \
@@ -304,7 +309,7 @@ fn render_objects(output: &GetSchemaInfoOutput) -> String {
     let mut page = format!("Access: {}", output.mode);
     if let Some(problem) = &output.objects_problem {
         let what = "constraints, triggers and functions could not be read";
-        render::push_display(&mut page, format_args!("\n\n({what}: {problem})"));
+        push_display(&mut page, format_args!("\n\n({what}: {problem})"));
     }
     if !output.objects.is_empty() {
         page.push_str("\n\n");
@@ -381,29 +386,26 @@ fn table_names<'a>(tables: impl Iterator<Item = &'a &'a Table>) -> Vec<String> {
 fn render_summary(found: usize, schemas: &[SchemaSummary]) -> String {
     let mut page = String::from("Database Schema Summary:\n========================\n\n");
     let count = schemas.len();
-    render::push_display(
-        &mut page,
-        format_args!("Found {found} tables across {count} schemas.\n\n"),
-    );
+    push_display(&mut page, format_args!("Found {found} tables across {count} schemas.\n\n"));
     for SchemaSummary { schema, tables, first_tables, vector_tables } in schemas {
         let first = first_tables.join(", ");
-        render::push_display(
+        push_display(
             &mut page,
             format_args!("Schema '{schema}': {tables} tables\n  Tables: {first}"),
         );
         if let Some(more) = tables.checked_sub(first_tables.len()).filter(|more| *more > 0) {
-            render::push_display(&mut page, format_args!(", ... (+{more} more)"));
+            push_display(&mut page, format_args!(", ... (+{more} more)"));
         }
         page.push('\n');
         if !vector_tables.is_empty() {
             let named = vector_tables.join(", ");
-            render::push_display(&mut page, format_args!("  Vector-enabled: {named}\n"));
+            push_display(&mut page, format_args!("  Vector-enabled: {named}\n"));
         }
         page.push('\n');
     }
     page.push_str("Next:\n");
     for SchemaSummary { schema, .. } in schemas {
-        render::push_display(
+        push_display(
             &mut page,
             format_args!("- get_schema_info(schema_name={schema:?}): its columns\n"),
         );

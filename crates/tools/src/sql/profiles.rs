@@ -6,7 +6,7 @@ use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_sql::{ListedProfile, ShownProfile};
 
 use super::{envelope::Envelope, sql_call::require_argument};
-use crate::{ErrorFormat, Tool, ToolRegistry, ToolResult};
+use crate::{ErrorFormat, Tool, ToolResult, ToolServices};
 
 /// Lists the profiles.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -28,9 +28,13 @@ impl Tool for ProfileList {
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Envelope;
     type Output = Envelope<ProfileListData>;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let profiles = toolbox.databases().profiles().visible_profiles(&call.principal);
-        let may_write = toolbox.may_write(call);
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
+        let profiles = services.databases.profiles().visible_profiles(&call.principal);
+        let may_write = services.may_write(call);
         let profiles = profiles.map(|profile| profile.to_listed(may_write)).collect();
         Ok(Envelope::success(ProfileListData { profiles }))
     }
@@ -55,10 +59,14 @@ impl Tool for ProfileShow {
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Envelope;
     type Output = Envelope<ShownProfile>;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let name = require_argument("name", self.name)?;
-        let profile = toolbox.databases().profiles().find_profile(&call.principal, &name)?;
-        let mode = Some(profile.mode(toolbox.may_write(call)));
+        let profile = services.databases.profiles().find_profile(&call.principal, &name)?;
+        let mode = Some(profile.mode(services.may_write(call)));
         Ok(Envelope::success(ShownProfile { mode, ..profile.to_shown() }))
     }
 }

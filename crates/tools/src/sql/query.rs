@@ -10,7 +10,7 @@ use super::{
     envelope::Envelope,
     sql_call::{connect_profile, require_argument, require_profile, run_until_cancelled},
 };
-use crate::{ErrorFormat, Tool, ToolRegistry, ToolResult};
+use crate::{ErrorFormat, Tool, ToolResult, ToolServices};
 
 /// Runs a statement.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -54,12 +54,16 @@ impl Tool for Query {
     const HAS_LONG_RESULTS: bool = true;
     type Output = Envelope<QueryData>;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let sql = require_argument("sql", self.sql)?;
-        let profile = require_profile(toolbox, call, self.profile)?;
-        let connection = connect_profile(toolbox, call, Some(&profile)).await?;
+        let profile = require_profile(services, call, self.profile)?;
+        let connection = connect_profile(services, call, Some(&profile)).await?;
         let caps = connection.profile().query_caps();
-        if toolbox.may_write(call) && connection.profile().unsafe_allow_write() {
+        if services.may_write(call) && connection.profile().unsafe_allow_write() {
             let written = run_until_cancelled(call, connection.run_write(&sql, &[], caps)).await?;
             let affected = Some(written.rows_affected);
             return Ok(Envelope::success(QueryData::new(written.rows, affected)));

@@ -12,7 +12,8 @@ use super::{
     render::{explain_read_only, tsv_cell, tsv_line},
     sql_call::{connect_profile, run_until_cancelled},
 };
-use crate::{Tool, ToolOutput, ToolRegistry, ToolResult, render};
+use crate::display::push_display;
+use crate::{Tool, ToolOutput, ToolResult, ToolServices};
 
 /// Maximum number of rows on a page.
 const MAX_ROWS: u64 = 1_000;
@@ -94,8 +95,12 @@ impl Tool for QueryDatabase {
     const HAS_LONG_RESULTS: bool = true;
     type Output = QueryDatabaseOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let connection = connect_profile(toolbox, call, self.profile.as_deref()).await?;
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
+        let connection = connect_profile(services, call, self.profile.as_deref()).await?;
         let offset = usize::try_from(self.offset).unwrap_or_default();
         let caps = connection.profile().query_caps();
         let caps = QueryCaps { offset, max_rows: caps.max_rows.min(self.limit.0), ..caps };
@@ -110,7 +115,7 @@ impl Tool for QueryDatabase {
             truncated: rows.truncated,
             next_offset: rows.truncated.then_some(next),
         };
-        let text = toolbox.text(|| output.render(&self.query, self.format, caps));
+        let text = services.text(|| output.render(&self.query, self.format, caps));
         Ok(ToolOutput { output, text, meta: None })
     }
 }
@@ -123,19 +128,16 @@ impl QueryDatabaseOutput {
         if form == RowFormat::Json && are_alike {
             let columns = Value::from(self.columns.clone());
             let why = "two have the same name, so each row is a list in this order";
-            render::push_display(&mut page, format_args!("Columns ({why}): {columns}\n\n"));
+            push_display(&mut page, format_args!("Columns ({why}): {columns}\n\n"));
         }
-        render::push_display(
-            &mut page,
-            format_args!("Results ({}):\n", self.results_heading(caps.offset)),
-        );
+        push_display(&mut page, format_args!("Results ({}):\n", self.results_heading(caps.offset)));
         match form {
             RowFormat::Json => page.push_str(&self.rows_as_json(are_alike)),
             RowFormat::Tsv => page.push_str(&self.rows_as_tsv()),
         }
         if let (true, Some(next)) = (self.rows.is_empty(), self.next_offset) {
             let bytes = caps.max_bytes;
-            render::push_display(
+            push_display(
                 &mut page,
                 format_args!(
                     "\n\nThe next row alone has more than {bytes} bytes, the limit of this profile: \

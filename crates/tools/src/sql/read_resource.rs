@@ -6,7 +6,8 @@ use vademecum_actors::CallError;
 use vademecum_mcp::{RequestContext, Resource, ResourceBody, ResourceContents, Toolset};
 
 use super::system_info;
-use crate::{ErrorFormat, Tool, ToolOutput, ToolRegistry, ToolResult, render, resources};
+use crate::display::push_display;
+use crate::{ErrorFormat, Tool, ToolOutput, ToolResult, ToolServices, resources};
 
 /// Reads a resource.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -61,11 +62,15 @@ impl Tool for ReadResource {
     const HAS_LONG_RESULTS: bool = true;
     type Output = ReadResourceOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         if self.list {
-            let listed = resources::list_resources(toolbox, call);
+            let listed = resources::list_resources(services, call);
             let output = ReadResourceOutput::from_resources(&listed);
-            let text = toolbox.text(|| output.render());
+            let text = services.text(|| output.render());
             return Ok(ToolOutput { output, text, meta: None });
         }
         let uri = self.uri.filter(|uri| !uri.trim().is_empty()).ok_or_else(|| {
@@ -75,12 +80,12 @@ impl Tool for ReadResource {
         })?;
         let contents = match self.profile.as_deref().zip(system_info::SystemInfoUri::parse(&uri)) {
             Some((profile, asked)) => {
-                asked.with_profile(profile).read_system_info(toolbox, &uri, call).await?
+                asked.with_profile(profile).read_system_info(services, &uri, call).await?
             }
-            None => resources::read_resource(toolbox, &uri, call).await?,
+            None => resources::read_resource(services, &uri, call).await?,
         };
         let output = ReadResourceOutput::from_contents(contents);
-        let text = toolbox.text(|| output.render());
+        let text = services.text(|| output.render());
         Ok(ToolOutput { output, text, meta: None })
     }
 }
@@ -114,7 +119,7 @@ impl ReadResourceOutput {
         let mut page = String::from("Available Resources:\n====================\n");
         for ListedResource { uri, name, description, mime_type } in self.resources.iter().flatten()
         {
-            render::push_display(
+            push_display(
                 &mut page,
                 format_args!(
                     "\nURI: {uri}\nName: {name}\nDescription: {description}\nMIME Type: {mime_type}\n"

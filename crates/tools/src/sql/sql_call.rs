@@ -6,18 +6,18 @@ use vademecum_actors::CallError;
 use vademecum_mcp::RequestContext;
 use vademecum_sql::{ErrorCode, ProfileConnection, SqlError};
 
-use crate::ToolRegistry;
+use crate::ToolServices;
 
 /// Interval between checks for cancellation.
 const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Connects to the database of a profile that the caller may use; without a name, to the default.
 pub(super) async fn connect_profile(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     profile: Option<&str>,
 ) -> Result<ProfileConnection, CallError> {
-    let connecting = toolbox.databases().connect(&call.principal, profile);
+    let connecting = services.databases.connect(&call.principal, profile);
     let connection = run_until_cancelled(call, connecting).await?;
     call.items.record([format_args!("profile:{}", connection.profile().name())]);
     Ok(connection)
@@ -55,13 +55,13 @@ pub(super) fn require_argument(name: &str, value: Option<String>) -> Result<Stri
 /// missing or blank, the profile with `default = true`. Fails with `argument_required` if there is
 /// none.
 pub(super) fn require_profile(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     name: Option<String>,
 ) -> Result<String, CallError> {
     let name = name.filter(|name| !name.trim().is_empty());
     if name.is_none()
-        && let Some(default) = toolbox.databases().profiles().marked_default(&call.principal)?
+        && let Some(default) = services.databases.profiles().marked_default(&call.principal)?
     {
         return Ok(default.name().to_owned());
     }

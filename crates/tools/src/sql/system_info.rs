@@ -11,7 +11,7 @@ use vademecum_mcp::{RequestContext, Resource, ResourceContents};
 use vademecum_sql::{DatabaseSystem, Engine, Profile, Profiles};
 
 use super::sql_call::{connect_profile, run_until_cancelled};
-use crate::ToolRegistry;
+use crate::ToolServices;
 
 /// Last path segment of the URI.
 const SYSTEM_INFO: &str = "system_info";
@@ -84,12 +84,12 @@ impl SystemInfoUri {
     /// Reads the system information from the database.
     pub(crate) async fn read_system_info(
         &self,
-        toolbox: &ToolRegistry,
+        services: &ToolServices,
         uri: &str,
         call: &RequestContext,
     ) -> Result<ResourceContents, CallError> {
-        let name = self.profile(toolbox.databases().profiles(), &call.principal, uri)?;
-        let connection = connect_profile(toolbox, call, Some(&name)).await?;
+        let name = self.profile(services.databases.profiles(), &call.principal, uri)?;
+        let connection = connect_profile(services, call, Some(&name)).await?;
         let system = run_until_cancelled(call, DatabaseSystem::fetch(&connection)).await?;
         Ok(ResourceContents::text(uri, "application/json", format!("{:#}", system.to_json())))
     }

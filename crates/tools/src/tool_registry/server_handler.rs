@@ -37,18 +37,20 @@ impl ServerHandler for ToolRegistry {
             Toolset::Knowledge | Toolset::DeepResearch | Toolset::Custom => true,
             // Only agents with a delegating key use these tools; other clients have better ones.
             Toolset::RagSearch => principal.is_delegated(),
-            Toolset::Embedding => self.embeddings.is_some(),
+            Toolset::Embedding => self.services.embeddings.is_some(),
             // Collections from the settings are built by a tool of this set.
-            Toolset::Rag => self.collections.has_collections() || self.syncs.has_configured(),
-            Toolset::Knowledgebase => self.collections.has_collections(),
+            Toolset::Rag => {
+                self.services.collections.has_collections() || self.services.syncs.has_configured()
+            }
+            Toolset::Knowledgebase => self.services.collections.has_collections(),
             Toolset::Databases => {
-                self.databases.profiles().visible_profiles(principal).next().is_some()
+                self.services.databases.profiles().visible_profiles(principal).next().is_some()
             }
         }
     }
 
     fn adapt_tool(&self, tool: &mut Value, principal: &Principal) {
-        let profiles = self.databases.profiles();
+        let profiles = self.services.databases.profiles();
         let names = profiles.visible_names(principal);
         let tools = self.tool_set();
         let name = tool["name"].as_str().and_then(|name| tools.by_name.get(name));
@@ -62,7 +64,7 @@ impl ServerHandler for ToolRegistry {
             property["enum"] = names.into();
         }
         let writes = profiles.visible_profiles(principal).any(|it| it.unsafe_allow_write());
-        if entry.name == Query::NAME && writes && self.principal_may_write(principal) {
+        if entry.name == Query::NAME && writes && self.services.principal_may_write(principal) {
             tool["annotations"] = ToolEffect::Unbounded.annotations();
         }
     }
@@ -78,21 +80,21 @@ impl ServerHandler for ToolRegistry {
             let Some(tool) = tools.by_name.get(tool) else {
                 return Err(Failure::invalid_params(format!("unknown tool `{tool}`")));
             };
-            let mut result = tool.call(self, arguments, call).await;
+            let mut result = tool.call(&self.services, arguments, call).await;
             if let Ok(result) = &mut result
-                && self.is_stale()
+                && self.services.is_stale()
             {
                 result
                     .meta
                     .get_or_insert_default()
                     .insert("vademecum/stale".to_owned(), true.into());
             }
-            result.map_err(|failure| self.clean_failure(failure))
+            result.map_err(|failure| self.services.clean_failure(failure))
         })
     }
 
     fn list_resources(&self, call: &RequestContext) -> Vec<Resource> {
-        resources::list_resources(self, call)
+        resources::list_resources(&self.services, call)
     }
 
     fn offers_skills(&self) -> bool {
@@ -103,13 +105,13 @@ impl ServerHandler for ToolRegistry {
         &'a self,
         call: &'a RequestContext,
     ) -> LocalBoxFuture<'a, Result<Vec<Skill>, Failure>> {
-        let (skills, principal) = (Arc::clone(&self.skills), call.principal.clone());
+        let (skills, principal) = (Arc::clone(&self.services.skills), call.principal.clone());
         Box::pin(async move {
             let listed = tokio::task::spawn_blocking(move || skills.list(&principal)).await;
             let mut listed = listed.map_err(|_| to_failure(&CallError::Unavailable))?;
             for skill in &mut listed {
                 let object = Value::from(std::mem::take(&mut skill.frontmatter));
-                let object = self.clean(object, safe_text::clean_value);
+                let object = self.services.clean(object, safe_text::clean_value);
                 skill.frontmatter = object.as_object().cloned().unwrap_or_default();
             }
             Ok(listed)
@@ -122,14 +124,15 @@ impl ServerHandler for ToolRegistry {
         call: &'a RequestContext,
     ) -> LocalBoxFuture<'a, Result<Option<String>, Failure>> {
         Box::pin(async move {
-            let text = recall::recall(self, prompt, call).await;
-            let clean = |text: String| self.clean(text, safe_text::clean_string);
-            text.map(|text| text.map(clean)).map_err(|error| self.clean_failure(to_failure(&error)))
+            let text = recall::recall(&self.services, prompt, call).await;
+            let clean = |text: String| self.services.clean(text, safe_text::clean_string);
+            text.map(|text| text.map(clean))
+                .map_err(|error| self.services.clean_failure(to_failure(&error)))
         })
     }
 
     fn resource_templates(&self) -> Vec<ResourceTemplate> {
-        resources::resource_templates(self.collections.has_collections())
+        resources::resource_templates(self.services.collections.has_collections())
     }
 
     fn read_resource<'a>(
@@ -138,9 +141,9 @@ impl ServerHandler for ToolRegistry {
         call: &'a RequestContext,
     ) -> LocalBoxFuture<'a, Result<ResourceContents, Failure>> {
         Box::pin(async move {
-            let contents = resources::read_resource(self, uri, call).await;
-            let contents = contents.map(|it| self.clean(it, safe_text::clean_resource));
-            contents.map_err(|error| self.clean_failure(to_failure(&error)))
+            let contents = resources::read_resource(&self.services, uri, call).await;
+            let contents = contents.map(|it| self.services.clean(it, safe_text::clean_resource));
+            contents.map_err(|error| self.services.clean_failure(to_failure(&error)))
         })
     }
 
@@ -148,7 +151,7 @@ impl ServerHandler for ToolRegistry {
         &'a self,
         call: &'a RequestContext,
     ) -> LocalBoxFuture<'a, Result<Vec<Prompt>, Failure>> {
-        Box::pin(prompts::list_prompts(self, call))
+        Box::pin(prompts::list_prompts(&self.services, call))
     }
 
     fn get_prompt<'a>(
@@ -158,9 +161,9 @@ impl ServerHandler for ToolRegistry {
         call: &'a RequestContext,
     ) -> LocalBoxFuture<'a, Result<GetPromptResult, Failure>> {
         Box::pin(async move {
-            let messages = prompts::prompt_messages(self, name, arguments, call).await;
-            let messages = messages.map(|it| self.clean(it, safe_text::clean_prompt));
-            messages.map_err(|failure| self.clean_failure(failure))
+            let messages = prompts::prompt_messages(&self.services, name, arguments, call).await;
+            let messages = messages.map(|it| self.services.clean(it, safe_text::clean_prompt));
+            messages.map_err(|failure| self.services.clean_failure(failure))
         })
     }
 
@@ -170,19 +173,19 @@ impl ServerHandler for ToolRegistry {
         call: &'a RequestContext,
     ) -> LocalBoxFuture<'a, Result<Completion, Failure>> {
         Box::pin(async move {
-            let completion = completion::complete_argument(self, unfinished, call).await;
+            let completion = completion::complete_argument(&self.services, unfinished, call).await;
             let clean =
                 |it: &mut Completion| it.values.iter_mut().for_each(safe_text::clean_string);
-            let completion = completion.map(|it| self.clean(it, clean));
-            completion.map_err(|error| self.clean_failure(to_failure(&error)))
+            let completion = completion.map(|it| self.services.clean(it, clean));
+            completion.map_err(|error| self.services.clean_failure(to_failure(&error)))
         })
     }
 
     fn subscribe_changes(&self, principal: &Principal) -> watch::Receiver<u64> {
-        self.registry.library(principal).changes()
+        self.services.registry.library(principal).changes()
     }
 
     fn forget_scope(&self, principal: &Principal, scope: &Scope) {
-        self.registry.remove_session(principal, scope);
+        self.services.registry.remove_session(principal, scope);
     }
 }

@@ -8,7 +8,7 @@ use vademecum_model::{Change, ChangeAuthor, ChangedItem, Draft, DraftBody, Edit,
 use vademecum_services::two_way::NoteFileStatus;
 use vademecum_source::SourceError;
 
-use super::super::{ToolRegistry, ToolResult};
+use super::super::{ToolResult, ToolServices};
 
 /// Item after a change by a tool.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -26,13 +26,13 @@ pub struct WrittenItem {
 
 /// Applies a change of a tool to the caller's library and updates its vectors.
 pub(super) async fn apply_change(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     tool: &str,
     source: SourceName,
     change: Change,
 ) -> ToolResult<WrittenItem> {
-    let library = toolbox.registry().library(&call.principal);
+    let library = services.registry.library(&call.principal);
     let source = library.source(source).ok_or(CallError::Unavailable)?;
     let grows = match &change {
         Change::Add(_)
@@ -41,16 +41,16 @@ pub(super) async fn apply_change(
         Change::Tag { .. } | Change::Edit { edit: Edit::Delete, .. } => false,
     };
     if grows {
-        toolbox.registry().check_quota(&call.principal).await?;
+        services.registry.check_quota(&call.principal).await?;
     }
-    let written = source.apply_change(change, author(call, tool), toolbox.deadline(call)).await?;
+    let written = source.apply_change(change, author(call, tool), services.deadline(call)).await?;
     call.items.record([&written.uri]);
     library.start_indexing();
-    let Some(file) = write_file(toolbox, call, &written.uri).await else {
+    let Some(file) = write_file(services, call, &written.uri).await else {
         return Ok(WrittenItem { item: written, file: None, file_problem: None }.into());
     };
     // The file may bring further changes: properties that were written, and edits of a person.
-    let history = source.item_history(&written.id, (1, 0), toolbox.deadline(call)).await;
+    let history = source.item_history(&written.id, (1, 0), services.deadline(call)).await;
     // The change is made, whether or not its history can be read now.
     let newest = history.ok().and_then(|history| history.changes.into_iter().next());
     let version = newest.map_or(written.version, |change| change.version);
@@ -60,14 +60,13 @@ pub(super) async fn apply_change(
 
 /// Writes a changed note to its file, if it has one in a two-way folder. Returns the file.
 async fn write_file(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     item: &Uri,
 ) -> Option<NoteFileStatus> {
-    let folders = toolbox.folders()?;
     let user = call.principal.user();
-    let library = toolbox.registry().whole_library(user);
-    folders.write_item(user, &library, item).await.unwrap_or_else(|error| {
+    let library = services.registry.whole_library(user);
+    services.folders.write_item(user, &library, item).await.unwrap_or_else(|error| {
         let problem = Some(error_chain(&error));
         Some(NoteFileStatus { path: String::new(), problem })
     })
@@ -86,7 +85,7 @@ fn author(call: &RequestContext, tool: &str) -> ChangeAuthor {
 /// Adds an item written by the caller. `digest` identifies identical items; an empty one identifies
 /// none.
 pub(super) async fn add_item(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     tool: &str,
     body: DraftBody,
@@ -94,14 +93,14 @@ pub(super) async fn add_item(
 ) -> ToolResult<WrittenItem> {
     let source = body.source();
     let plain = |body| Draft { origin: String::new(), digest, id: None, body };
-    let draft = match (body, toolbox.folders()) {
-        (DraftBody::Note(note), Some(folders)) => {
+    let draft = match body {
+        DraftBody::Note(note) => {
             let user = call.principal.user();
-            let library = toolbox.registry().library(&call.principal);
-            let placed = folders.place_new_note(user, &library, note).await;
+            let library = services.registry.library(&call.principal);
+            let placed = services.folders.place_new_note(user, &library, note).await;
             placed.map_err(SourceError::Store)?
         }
-        (body, _) => plain(body),
+        body => plain(body),
     };
-    apply_change(toolbox, call, tool, source, Change::Add(Box::new(draft))).await
+    apply_change(services, call, tool, source, Change::Add(Box::new(draft))).await
 }

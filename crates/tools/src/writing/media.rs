@@ -8,7 +8,7 @@ use vademecum_mcp::{RequestContext, ToolEffect};
 use vademecum_model::{DraftBody, MediaDraft};
 
 use super::{
-    super::{Tool, ToolRegistry, ToolResult},
+    super::{Tool, ToolResult, ToolServices},
     change::{WrittenItem, add_item},
     input::{Author, Content, MediaType, Tags, Title, Url},
 };
@@ -40,7 +40,11 @@ impl Tool for MediaAdd {
     const EFFECT: ToolEffect = ToolEffect::AddsOnce;
     type Output = WrittenItem;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let media = MediaDraft {
             title: self.title.0,
             content: self.content.0,
@@ -51,7 +55,7 @@ impl Tool for MediaAdd {
             ..MediaDraft::default()
         };
         let digest = document_digest(&media);
-        add_item(toolbox, call, Self::NAME, DraftBody::Media(media), digest).await
+        add_item(services, call, Self::NAME, DraftBody::Media(media), digest).await
     }
 }
 

@@ -9,7 +9,7 @@ use vademecum_model::{Change, DraftBody, Edit, FieldReplacement, ItemId, NoteDra
 
 use super::{
     super::{
-        Tool, ToolRegistry, ToolResult,
+        Tool, ToolResult, ToolServices,
         input::{PositiveNumber, resolve_item_id},
     },
     change::{WrittenItem, add_item, apply_change},
@@ -36,14 +36,18 @@ impl Tool for NotesCreate {
     const EFFECT: ToolEffect = ToolEffect::Adds;
     type Output = WrittenItem;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let note = NoteDraft {
             title: self.title.0,
             content: self.content.0,
             tags: self.tags.unwrap_or_default().0,
             ..NoteDraft::default()
         };
-        add_item(toolbox, call, Self::NAME, DraftBody::Note(note), String::new()).await
+        add_item(services, call, Self::NAME, DraftBody::Note(note), String::new()).await
     }
 }
 
@@ -65,11 +69,16 @@ impl Tool for NotesAppend {
     const EFFECT: ToolEffect = ToolEffect::Adds;
     type Output = WrittenItem;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         if self.content.0.is_empty() {
             return Err(CallError::Invalid("content: expected some text, got none".to_owned()));
         }
-        edit_note(toolbox, call, Self::NAME, self.note_id, None, Edit::Append(self.content.0)).await
+        edit_note(services, call, Self::NAME, self.note_id, None, Edit::Append(self.content.0))
+            .await
     }
 }
 
@@ -98,7 +107,11 @@ impl Tool for NotesUpdate {
     const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Output = WrittenItem;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let replacement = FieldReplacement {
             title: self.title.map(|title| title.0),
             content: self.content.map(|content| content.0),
@@ -109,7 +122,7 @@ impl Tool for NotesUpdate {
             return Err(CallError::Invalid(problem));
         }
         let edited = Edit::Replace(replacement);
-        edit_note(toolbox, call, Self::NAME, self.note_id, Some(self.version), edited).await
+        edit_note(services, call, Self::NAME, self.note_id, Some(self.version), edited).await
     }
 }
 
@@ -131,13 +144,17 @@ impl Tool for NotesDelete {
     const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Output = WrittenItem;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        edit_note(toolbox, call, Self::NAME, self.note_id, self.version, Edit::Delete).await
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
+        edit_note(services, call, Self::NAME, self.note_id, self.version, Edit::Delete).await
     }
 }
 
 async fn edit_note(
-    toolbox: &ToolRegistry,
+    services: &ToolServices,
     call: &RequestContext,
     tool: &str,
     note_id: String,
@@ -148,5 +165,5 @@ async fn edit_note(
     // A number above the range of versions matches no version.
     let version = version.map(|version| i64::try_from(version.0).unwrap_or(i64::MAX));
     let change = Change::Edit { id, version, edit };
-    apply_change(toolbox, call, tool, SourceName::Notes, change).await
+    apply_change(services, call, tool, SourceName::Notes, change).await
 }

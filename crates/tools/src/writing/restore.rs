@@ -8,7 +8,7 @@ use vademecum_model::{Change, Uri};
 
 use super::{
     super::{
-        Tool, ToolRegistry, ToolResult,
+        Tool, ToolResult, ToolServices,
         input::{PositiveNumber, split_uri},
     },
     change::{WrittenItem, apply_change},
@@ -32,10 +32,14 @@ impl Tool for KnowledgeRestore {
     const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Output = WrittenItem;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let source = self.uri.source;
         let (id, _) = split_uri(self.uri);
         let version = i64::try_from(self.version.0).unwrap_or(i64::MAX);
-        apply_change(toolbox, call, Self::NAME, source, Change::Restore { id, version }).await
+        apply_change(services, call, Self::NAME, source, Change::Restore { id, version }).await
     }
 }

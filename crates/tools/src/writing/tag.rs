@@ -8,7 +8,7 @@ use vademecum_mcp::{RequestContext, ToolEffect};
 use vademecum_model::{Change, TagChange, Uri};
 
 use super::{
-    super::{Tool, ToolRegistry, ToolResult, input::split_uri},
+    super::{Tool, ToolResult, ToolServices, input::split_uri},
     change::{WrittenItem, apply_change},
     input::Tags,
 };
@@ -34,7 +34,11 @@ impl Tool for KnowledgeTag {
     const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Output = WrittenItem;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let (add, remove) = (self.add.unwrap_or_default().0, self.remove.unwrap_or_default().0);
         if add.is_empty() && remove.is_empty() {
             let problem = "nothing would change: pass tags to add or to remove".to_owned();
@@ -43,6 +47,6 @@ impl Tool for KnowledgeTag {
         let source = self.uri.source;
         let (id, _) = split_uri(self.uri);
         let tagging = TagChange { add, remove };
-        apply_change(toolbox, call, Self::NAME, source, Change::Tag { id, tagging }).await
+        apply_change(services, call, Self::NAME, source, Change::Tag { id, tagging }).await
     }
 }

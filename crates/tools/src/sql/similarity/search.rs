@@ -15,7 +15,7 @@ use super::{
     render,
     vector_columns::VectorTable,
 };
-use crate::{Tool, ToolOutput, ToolRegistry, ToolResult};
+use crate::{Tool, ToolOutput, ToolResult, ToolServices};
 
 /// Number of rows to search for: maximum and default.
 const MAX_ROWS: usize = 100;
@@ -135,10 +135,14 @@ impl Tool for SimilaritySearch {
     const HAS_LONG_RESULTS: bool = true;
     type Output = SimilarityOutput;
 
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+    async fn call(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+    ) -> ToolResult<Self::Output> {
         let profile = self.profile.clone();
         let asked = SimilarityRequest::validate(self)?;
-        let connection = connect_profile(toolbox, call, profile.as_deref()).await?;
+        let connection = connect_profile(services, call, profile.as_deref()).await?;
         if connection.engine() != Engine::Postgres {
             return Err(CallError::Refused(format!(
                 "similarity_search needs PostgreSQL with pgvector; `{}` is {}",
@@ -146,7 +150,7 @@ impl Tool for SimilaritySearch {
                 connection.engine()
             )));
         }
-        let embeddings = toolbox.embeddings().ok_or_else(|| {
+        let embeddings = services.embeddings.as_ref().ok_or_else(|| {
             CallError::NotConfigured(
                 "similarity_search needs an embedding provider: set embeddings.provider to the one \
                  that made the vectors of the table"
@@ -210,7 +214,7 @@ impl Tool for SimilaritySearch {
             omitted,
             columns: columns.collect(),
         };
-        let text = toolbox.text(|| render::render_results(&asked, &table, &output));
+        let text = services.text(|| render::render_results(&asked, &table, &output));
         Ok(ToolOutput { output, text, meta: None })
     }
 }

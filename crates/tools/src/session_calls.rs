@@ -1,0 +1,107 @@
+//! Searching and reading items within a session, for all tools.
+
+use serde_json::json;
+use vademecum_actors::{self as actors, CallContext, CallError, SearchPage, WithContext};
+use vademecum_mcp::{LogLevel, RequestContext, Scope};
+use vademecum_model::{ItemId, Retrieval, RetrievalOptions, SourceName, Uri};
+use vademecum_search::Item;
+use vademecum_source::check_loc;
+use vademecum_vault::journal::AsOf;
+
+use super::{ToolOutput, ToolResult, ToolServices, documents, link_notes, render, safe_text};
+
+impl ToolServices {
+    /// Searches within a session. Failed sources are reported as log notifications.
+    pub(crate) async fn search_session(
+        &self,
+        call: &RequestContext,
+        scope: Option<&Scope>,
+        search: actors::SearchRequest,
+    ) -> Result<SearchPage, CallError> {
+        let session = self.open_session(&call.principal, scope)?;
+        let search = WithContext { request: search, context: CallContext::from_request(call) };
+        let mut page = session.send(search).await.unwrap_or(Err(CallError::Unavailable))?;
+        if page.has_supersessions {
+            link_notes::add_supersessions(self, call, &mut page.hits).await;
+        }
+        if self.cleans_text {
+            // Here and not in the output, so that highlights fit the snippet.
+            page.hits.iter_mut().for_each(safe_text::clean_snippet);
+        }
+        for failed in &page.failed {
+            call.send_log(LogLevel::Warning, &json!(failed));
+        }
+        Ok(page)
+    }
+
+    /// Lets a session forget results that were not shown after all.
+    pub(crate) async fn forget_shown(
+        &self,
+        call: &RequestContext,
+        scope: Option<&Scope>,
+        uris: Vec<Uri>,
+    ) -> Result<(), CallError> {
+        // Without a scope, the session has ended.
+        let (Some(_), false) = (scope, uris.is_empty()) else { return Ok(()) };
+        let session = self.open_session(&call.principal, scope)?;
+        session.send(actors::ForgetShown(uris)).await.map_err(|_| CallError::Unavailable)
+    }
+
+    /// Reads an item within a session.
+    pub(crate) async fn read_item(
+        &self,
+        call: &RequestContext,
+        scope: Option<&Scope>,
+        read: actors::ReadRequest,
+    ) -> Result<Item, CallError> {
+        if let Some(loc) = &read.options.loc {
+            check_loc(read.source, &read.id, loc)?;
+        }
+        let item = if read.source == SourceName::Collections {
+            documents::read_document(self, call, read).await?
+        } else {
+            let session = self.open_session(&call.principal, scope)?;
+            let read = WithContext { request: read, context: CallContext::from_request(call) };
+            session.send(read).await.unwrap_or(Err(CallError::Unavailable))?
+        };
+        call.items.record([&item.meta.uri]);
+        Ok(item)
+    }
+
+    /// Reads an item and converts it to a tool output.
+    pub(crate) async fn read_item_output(
+        &self,
+        call: &RequestContext,
+        read: actors::ReadRequest,
+    ) -> ToolResult<Item> {
+        Ok(self.item_output(self.read_item(call, call.scope.as_ref(), read).await?))
+    }
+
+    /// Reads an item as it was, and renders it.
+    pub(crate) async fn read_past_item(
+        &self,
+        call: &RequestContext,
+        (source, id): (SourceName, ItemId),
+        as_of: AsOf,
+        options: RetrievalOptions,
+    ) -> ToolResult<Item> {
+        if let Some(loc) = &options.loc {
+            check_loc(source, &id, loc)?;
+        }
+        let library = self.registry.library(&call.principal);
+        let source = library.source(source).ok_or_else(|| {
+            CallError::Invalid(
+                "as_of: documents of collections have no earlier versions".to_owned(),
+            )
+        })?;
+        let retrieval = Retrieval::resolve(options, &call.defaults.preferences);
+        let item = source.item_as_of(id, as_of, retrieval, self.deadline(call)).await?;
+        call.items.record([&item.meta.uri]);
+        Ok(self.item_output(item))
+    }
+
+    fn item_output(&self, item: Item) -> ToolOutput<Item> {
+        let text = self.text(|| render::render_item(&item));
+        ToolOutput { output: item, text, meta: None }
+    }
+}
