@@ -1,6 +1,6 @@
 //! Lists of the items of all sources without a query, merged into one order.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use actix::prelude::*;
 use futures_util::future::join_all;
@@ -9,8 +9,6 @@ use vademecum_model::{
     Deadline, Facet, Filters, Hit, ListOrder, ListRequest, ListedItem, Listing, SourceName,
     Timestamp,
 };
-use vademecum_search::{FtsQuery, HitRequest, RankedMatch};
-use vademecum_source::SourceError;
 
 use super::{
     CallContext, CallError, SourceFailure, SourceHandle, SourceSelection,
@@ -200,7 +198,7 @@ async fn load_hits(
         let selection = SourceSelection::source(source.name(), Filters::default());
         let source = source.clone();
         Some(within_deadline(selection, deadline.clone(), async move |deadline| {
-            load_listed(&source, own, snippet_length, deadline).await
+            source.load_listed(own, snippet_length, deadline).await
         }))
     });
     let (mut hits, mut failed) = (Vec::new(), Vec::new());
@@ -213,30 +211,6 @@ async fn load_hits(
     let places: HashMap<_, usize> = page.into_iter().map(|item| item.uri).zip(0..).collect();
     hits.sort_by_key(|hit: &Hit| places.get(&hit.uri).copied());
     (hits, failed)
-}
-
-/// Loads items of one source as hits with the beginnings of their texts.
-pub(super) async fn load_listed(
-    source: &SourceHandle,
-    items: Vec<ListedItem>,
-    snippet_length: usize,
-    deadline: Deadline,
-) -> Result<Vec<Hit>, SourceError> {
-    let matches = items.into_iter().map(|item| RankedMatch {
-        key: item.key,
-        uri: item.uri,
-        score: 1.0,
-        last_modified: None,
-    });
-    let view = HitRequest {
-        query: Arc::new(FtsQuery::default()),
-        filters: Filters::default(),
-        weights: Arc::default(),
-        snippet_length,
-        highlight: false,
-        matches: matches.collect(),
-    };
-    source.load_hits(view, deadline).await
 }
 
 #[cfg(test)]

@@ -11,17 +11,8 @@ use vademecum_model::{
 use vademecum_source::SourceError;
 use vademecum_store::Store;
 
-use super::{SourceHandle, read_messages::CheckItem};
+use super::handle::{Restriction, SourceHandle};
 use crate::blocking_pool::BlockingPool;
-
-/// Restriction of a handle to the items that a principal may see. The actor of the handle reads a
-/// restricted store, and changes go to the actor of the whole source.
-#[derive(Debug)]
-pub(super) struct Restriction {
-    access: SourceAccess,
-    /// Handle of the whole source.
-    whole: SourceHandle,
-}
 
 impl SourceHandle {
     /// Starts an actor for the same source on a restricted store. Items that `access` hides do not
@@ -39,11 +30,6 @@ impl SourceHandle {
             restriction: Some(restriction),
             ..Self::start(Arc::clone(&self.source), store, pool)
         }
-    }
-
-    /// Returns true if no item exists for this handle. Then no file is opened.
-    pub(crate) fn is_hidden(&self) -> bool {
-        self.restriction.as_ref().is_some_and(|it| it.access.is_hidden)
     }
 
     /// Returns the error for an item of a hidden source, the same as for one that does not exist.
@@ -91,11 +77,7 @@ impl SourceHandle {
                 ));
             }
             Change::Tag { ref id, .. } | Change::Edit { ref id, .. } => {
-                if self.is_hidden() {
-                    return Err(self.hidden_item(id));
-                }
-                let (id, deadline) = (id.to_string(), deadline.clone());
-                self.send_message(Some(&deadline.clone()), CheckItem { id, deadline }).await?;
+                self.check_item(id, deadline.clone()).await?;
                 change
             }
         };

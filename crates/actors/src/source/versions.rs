@@ -3,13 +3,9 @@
 use vademecum_model::{Deadline, ItemId, ListRequest, Retrieval, Timestamp};
 use vademecum_search::Item;
 use vademecum_source::SourceError;
-use vademecum_vault::journal::{AsOf, ExportedVersions, ItemHistory, PastListing};
+use vademecum_vault::journal::{self, AsOf, ItemHistory, PastListing};
 
-use super::{
-    SourceHandle,
-    read_messages::{CheckItem, ListItemsAsOf, ReadHistory, ReadItemAsOf},
-    write_messages::AddVersions,
-};
+use super::handle::SourceHandle;
 
 impl SourceHandle {
     /// Returns the history of an item. For a handle that hides items it has no texts, since earlier
@@ -25,11 +21,14 @@ impl SourceHandle {
         }
         let is_restricted = self.restriction.is_some();
         if is_restricted {
-            let message = CheckItem { id: id.to_string(), deadline: deadline.clone() };
-            self.send_message(Some(&deadline), message).await?;
+            self.check_item(id, deadline.clone()).await?;
         }
-        let message = ReadHistory { id: id.to_string(), page, deadline: deadline.clone() };
-        let mut history = self.send_message(Some(&deadline), message).await?;
+        let id = id.to_string();
+        let mut history = self
+            .read_visible(deadline, move |source, reader| {
+                journal::read_history(source, reader, &id, page)
+            })
+            .await?;
         if is_restricted {
             history.oldest_version = None;
             history.changes.iter_mut().for_each(|change| change.fields = None);
@@ -50,8 +49,10 @@ impl SourceHandle {
             return Err(self.hidden_item(&id));
         }
         self.check_unrestricted()?;
-        let message = ReadItemAsOf { id, as_of, retrieval, deadline: deadline.clone() };
-        self.send_message(Some(&deadline), message).await
+        self.read_visible(deadline, move |source, reader| {
+            journal::load_item_as_of(source, reader, &id, as_of, &retrieval)
+        })
+        .await
     }
 
     /// Lists the items as they were at a time. Fails for a handle that hides items.
@@ -63,9 +64,10 @@ impl SourceHandle {
         deadline: Deadline,
     ) -> Result<PastListing, SourceError> {
         self.check_unrestricted()?;
-        let asked = deadline.clone();
-        let message = ListItemsAsOf { request, time, snippet_length, deadline };
-        self.send_message(Some(&asked), message).await
+        self.read_visible(deadline, move |source, reader| {
+            journal::list_items_as_of(source, reader, &request, time, snippet_length)
+        })
+        .await
     }
 
     fn check_unrestricted(&self) -> Result<(), SourceError> {
@@ -74,15 +76,5 @@ impl SourceHandle {
         }
         let reason = "as_of: a caller who does not see all items gets no earlier versions";
         Err(SourceError::Refused(reason.to_owned()))
-    }
-
-    /// Adds exported versions to an imported item that has none.
-    pub async fn add_versions(
-        &self,
-        item: String,
-        versions: ExportedVersions,
-    ) -> Result<(), SourceError> {
-        self.check_writable()?;
-        self.send_message(None, AddVersions { item, versions }).await
     }
 }

@@ -1,8 +1,7 @@
-//! Messages that read links, and items with their links.
+//! Reading of links, and of items with their links.
 
 use std::time::Instant;
 
-use actix::prelude::*;
 use vademecum_model::Deadline;
 use vademecum_search::{GetRequest, Item};
 use vademecum_source::{Source, SourceError, set_content_origins};
@@ -11,7 +10,7 @@ use vademecum_vault::links::{
     LinkKind, LinkLookup, LinkRows, are_links_outdated, read_link_rows, read_outdated_links,
 };
 
-use super::{SourceActor, SourceHandle};
+use super::{actor::ReadSource, handle::SourceHandle};
 
 /// Part of the time of a call that reading links of earlier items may take.
 const SHARE_OF_TIME: u32 = 2;
@@ -27,7 +26,10 @@ impl SourceHandle {
         if self.is_hidden() || (self.replica.is_none() && !self.has_store()) {
             return Ok(LinkRows::default());
         }
-        self.send_message(Some(&deadline.clone()), ReadLinks { lookup, deadline }).await
+        let bound = deadline.clone();
+        let work =
+            move |source: &dyn Source, store: &Store| read_links(source, store, &lookup, bound);
+        self.send(Some(&deadline), ReadSource { uses_index: false, work: Box::new(work) }).await
     }
 
     /// Reads one item, and its own rows of links if requested.
@@ -40,7 +42,16 @@ impl SourceHandle {
         if self.is_hidden() {
             return Err(self.hidden_item(&get.id));
         }
-        self.send_message(Some(&deadline.clone()), ReadItem { get, links, deadline }).await
+        self.read_visible(deadline, move |source, reader| {
+            let mut item = source.load_item(reader, &get)?;
+            set_content_origins(reader, source.name(), [&mut item.meta])?;
+            let links = match links {
+                OwnLinks::Read => read_current_links(source, reader, &own_lookup(&item)),
+                OwnLinks::Skip => Ok(None),
+            };
+            Ok(ItemReading { item, links })
+        })
+        .await
     }
 }
 
@@ -63,34 +74,6 @@ pub(crate) struct ItemReading {
     pub(crate) links: Result<Option<LinkRows>, SourceError>,
 }
 
-/// Reads one item.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<ItemReading, SourceError>")]
-pub(super) struct ReadItem {
-    get: GetRequest,
-    links: OwnLinks,
-    deadline: Deadline,
-}
-
-impl Handler<ReadItem> for SourceActor {
-    type Result = ResponseFuture<Result<ItemReading, SourceError>>;
-
-    fn handle(&mut self, message: ReadItem, _: &mut Self::Context) -> Self::Result {
-        let ReadItem { get, links, deadline } = message;
-        self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| {
-                let mut item = source.load_item(reader, &get)?;
-                set_content_origins(reader, source.name(), [&mut item.meta])?;
-                let links = match links {
-                    OwnLinks::Read => read_current_links(source, reader, &own_lookup(&item)),
-                    OwnLinks::Skip => Ok(None),
-                };
-                Ok(ItemReading { item, links })
-            })
-        })
-    }
-}
-
 fn own_lookup(item: &Item) -> LinkLookup {
     let id = &item.meta.uri.id;
     LinkLookup {
@@ -98,23 +81,6 @@ fn own_lookup(item: &Item) -> LinkLookup {
         names_of: vec![id.clone()],
         kinds: LinkKind::SUPERSEDING.to_vec(),
         ..LinkLookup::default()
-    }
-}
-
-/// Reads links and names.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<LinkRows, SourceError>")]
-pub(super) struct ReadLinks {
-    lookup: LinkLookup,
-    deadline: Deadline,
-}
-
-impl Handler<ReadLinks> for SourceActor {
-    type Result = ResponseFuture<Result<LinkRows, SourceError>>;
-
-    fn handle(&mut self, message: ReadLinks, _: &mut Self::Context) -> Self::Result {
-        let ReadLinks { lookup, deadline } = message;
-        self.spawn_blocking(move |source, store| read_links(source, store, &lookup, deadline))
     }
 }
 

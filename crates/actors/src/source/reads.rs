@@ -1,0 +1,206 @@
+//! Reading of a source: rankings, listings, hits and counts.
+
+use std::{sync::Arc, time::Duration};
+
+use vademecum_model::{
+    CorpusStatistics, Deadline, Filters, Hit, ItemId, ItemName, ListRequest, ListedItem, Listing,
+    SourceStats, StoredPrompt, Suggestions, Timestamp,
+};
+use vademecum_search::{FtsQuery, HitRequest, RankRequest, RankedMatch, Ranking};
+use vademecum_source::{SimilarWord, Source, SourceError, set_content_origins};
+use vademecum_store::Store;
+use vademecum_vault::journal::{self, JournalEntry, LocalChange};
+
+use super::{actor::ReadSource, handle::SourceHandle};
+
+/// Maximum time to list the items that differ from their files.
+const LIST_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Type of a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompletionKind {
+    /// Item id, or words of its title.
+    Id,
+    /// Keyword.
+    Keyword,
+}
+
+impl SourceHandle {
+    /// Returns cached statistics of a query. It does not query the store.
+    pub(crate) fn cached_statistics(
+        &self,
+        query: &FtsQuery,
+        filters: &Filters,
+    ) -> Option<CorpusStatistics> {
+        if self.is_hidden() {
+            return Some(CorpusStatistics::default());
+        }
+        self.source.cached_statistics(&self.store, query, filters)
+    }
+
+    /// Returns the best matches of a query.
+    pub async fn rank_matches(
+        &self,
+        request: RankRequest,
+        deadline: Deadline,
+    ) -> Result<Ranking, SourceError> {
+        if self.is_hidden() {
+            return Ok(Ranking::default());
+        }
+        let bound = deadline.clone();
+        let work = move |source: &dyn Source, store: &Store| {
+            store.read(bound, |reader| source.rank_matches(reader, &request))
+        };
+        self.send(Some(&deadline), ReadSource { uses_index: true, work: Box::new(work) }).await
+    }
+
+    /// Returns whether no item has a tag; `false` if that is unknown.
+    pub(crate) async fn lacks_tags(&self, deadline: Deadline) -> bool {
+        self.read(deadline, |source, reader| source.lacks_tags(reader)).await.unwrap_or(false)
+    }
+
+    /// Returns stored words that are similar to any of these.
+    pub(crate) async fn similar_words(
+        &self,
+        words: Vec<String>,
+        deadline: Deadline,
+    ) -> Result<Vec<SimilarWord>, SourceError> {
+        self.read(deadline, move |source, reader| source.similar_words(reader, &words)).await
+    }
+
+    /// Lists items without a query.
+    pub(crate) async fn list_items(
+        &self,
+        request: ListRequest,
+        deadline: Deadline,
+    ) -> Result<Listing, SourceError> {
+        self.read(deadline, move |source, reader| source.list_items(reader, &request)).await
+    }
+
+    /// Finds at most `most` items by a name, and loads them without a text.
+    pub async fn find_items(
+        &self,
+        name: ItemName,
+        most: usize,
+        deadline: Deadline,
+    ) -> Result<Vec<Hit>, SourceError> {
+        let found = self
+            .read(deadline.clone(), move |source, reader| source.find_items(reader, &name, most))
+            .await?;
+        self.load_listed(found, 1, deadline).await
+    }
+
+    /// Loads matches as search hits.
+    pub async fn load_hits(
+        &self,
+        request: HitRequest,
+        deadline: Deadline,
+    ) -> Result<Vec<Hit>, SourceError> {
+        self.read(deadline, move |source, reader| {
+            let mut hits = source.load_hits(reader, &request)?;
+            set_content_origins(reader, source.name(), &mut hits)?;
+            Ok(hits)
+        })
+        .await
+    }
+
+    /// Loads listed items as hits with the beginnings of their texts.
+    pub(crate) async fn load_listed(
+        &self,
+        items: Vec<ListedItem>,
+        snippet_length: usize,
+        deadline: Deadline,
+    ) -> Result<Vec<Hit>, SourceError> {
+        let matches = items.into_iter().map(|item| RankedMatch {
+            key: item.key,
+            uri: item.uri,
+            score: 1.0,
+            last_modified: None,
+        });
+        let request = HitRequest {
+            query: Arc::new(FtsQuery::default()),
+            filters: Filters::default(),
+            weights: Arc::default(),
+            snippet_length,
+            highlight: false,
+            matches: matches.collect(),
+        };
+        self.load_hits(request, deadline).await
+    }
+
+    /// Fails if an item does not exist for this handle.
+    pub(super) async fn check_item(
+        &self,
+        id: &ItemId,
+        deadline: Deadline,
+    ) -> Result<(), SourceError> {
+        if self.is_hidden() {
+            return Err(self.hidden_item(id));
+        }
+        let id = id.to_string();
+        self.read(deadline, move |source, reader| source.load_draft(reader, &id).map(drop)).await
+    }
+
+    /// Returns the kinds of items with their counts.
+    pub async fn item_kinds(
+        &self,
+        deadline: Deadline,
+    ) -> Result<Vec<(String, usize)>, SourceError> {
+        self.read(deadline, |source, reader| source.item_kinds(reader)).await
+    }
+
+    /// Returns at most `most` completions of a partial argument.
+    pub async fn suggest_completions(
+        &self,
+        kind: CompletionKind,
+        typed: String,
+        most: usize,
+        deadline: Deadline,
+    ) -> Result<Suggestions, SourceError> {
+        self.read(deadline, move |source, reader| match kind {
+            CompletionKind::Id => source.suggest_items(reader, &typed, most),
+            CompletionKind::Keyword => source.suggest_keywords(reader, &typed, most),
+        })
+        .await
+    }
+
+    /// Returns the stored prompts that have a template.
+    pub async fn list_prompts(&self, deadline: Deadline) -> Result<Vec<StoredPrompt>, SourceError> {
+        self.read(deadline, |source, reader| source.list_prompts(reader)).await
+    }
+
+    /// Returns the size of the source.
+    pub async fn stats(&self, deadline: Deadline) -> Result<SourceStats, SourceError> {
+        self.read(deadline, |source, reader| source.source_stats(reader)).await
+    }
+
+    /// Returns the items of the origins that start with `prefix` that were changed in the library.
+    pub async fn list_local_changes(
+        &self,
+        prefix: String,
+    ) -> Result<Vec<LocalChange>, SourceError> {
+        let work = move |source: &dyn Source, store: &Store| {
+            if !store.may_have_rows() {
+                return Ok(Vec::new());
+            }
+            store.read(Deadline::after(LIST_TIMEOUT), |reader| {
+                journal::list_local_changes(source, reader, &prefix)
+            })
+        };
+        self.send(None, ReadSource { uses_index: false, work: Box::new(work) }).await
+    }
+
+    /// Returns the changes of all items since a time, newest first; with a name of a client, only
+    /// those of this client.
+    pub async fn list_changes(
+        &self,
+        since: Timestamp,
+        client: Option<String>,
+        deadline: Deadline,
+    ) -> Result<Vec<JournalEntry>, SourceError> {
+        self.read(deadline, move |source, reader| {
+            Ok(journal::list_changes(reader, source.name(), since, client.as_deref())?)
+        })
+        .await
+    }
+}
