@@ -13,10 +13,11 @@ use vademecum_search::{
 use vademecum_source::SourceError;
 
 use super::{
-    aggregator::MergedResults,
     blocking_pool::BlockingPool,
     error::error_chain,
-    vector_indexes::{NearestItems, VectorHit, VectorIndexes, vector_item_uri},
+    merged_results::MergedResults,
+    vector_hit::VectorHit,
+    vector_indexes::{NearestItems, VectorIndexes, vector_item_uri},
 };
 
 /// Number of leading results that are diversified.

@@ -35,7 +35,7 @@ use super::{
     chunks::chunk_item,
     error::error_chain,
     index_rounds::{IndexRounds, NextRound, Round},
-    vector_indexes::VectorHit,
+    vector_hit::VectorHit,
 };
 
 /// Version of the chunking. Increment it when the same item gives different chunks.

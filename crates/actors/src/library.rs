@@ -24,7 +24,7 @@ use super::{
     derived_value::{DerivedSlot, DerivedValue},
     indexer::VectorIndexer,
     mailbox::send,
-    session::{Session, SessionHome},
+    session::{Session, StoredEntry},
     session_state::SessionState,
 };
 
@@ -265,9 +265,9 @@ impl Library {
     pub(super) fn start_session(
         &self,
         state: SessionState,
-        home: Option<SessionHome>,
+        entry: Option<Box<dyn StoredEntry>>,
     ) -> Addr<Session> {
-        let session = Session::new(&self.aggregator, state, home);
+        let session = Session::new(&self.aggregator, state, entry);
         Session::start_in_arbiter(&self.event_loop, |_| session)
     }
 

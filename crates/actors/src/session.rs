@@ -1,33 +1,26 @@
 //! Conversation of one principal: items shown, recent queries, and the course of a search.
 
-use std::{
-    collections::HashMap,
-    rc::Rc,
-    sync::{Arc, Weak},
-};
+use std::{collections::HashMap, fmt, rc::Rc, sync::Arc};
 
 use actix::{
     WeakAddr,
     fut::{LocalBoxActorFuture, ready},
     prelude::*,
 };
-use schemars::JsonSchema;
-use serde::Deserialize;
-use vademecum_model::{
-    Hit, ItemId, Order, PageRequest, Preferences, Retrieval, RetrievalOptions, SourceName, Uri,
-};
+use vademecum_model::{Hit, Retrieval, Uri};
 use vademecum_search::{FtsQuery, GetRequest, Item};
 
 use super::{
-    CallContext, CallError, SourceSelection, VectorQuery, WithContext,
-    aggregator::{Aggregator, LoadAllHits, MergedResults, RankAll},
+    CallContext, CallError, WithContext,
+    aggregator::{Aggregator, LoadAllHits, RankAll},
     hybrid::apply_vector_hit,
     item_reading::ReadSourceItem,
     mailbox::send,
+    merged_results::MergedResults,
     search_page::SearchPage,
     seen_uris::HasMore,
+    session_requests::{ForgetShown, ReadRequest, SearchRequest, Spelling},
     session_state::{RankedPage, SessionState},
-    session_store::{SessionKey, SessionStore},
     source::OwnLinks,
     source_selection::require_answer,
     word_correction::CorrectWords,
@@ -48,24 +41,24 @@ pub struct Session {
     state: SessionState,
     /// Searches in progress. A session with any is not put to rest.
     running_searches: usize,
-    home: Option<SessionHome>,
+    entry: Option<Box<dyn StoredEntry>>,
 }
 
-/// The store entry of a session.
-#[derive(Debug)]
-pub(super) struct SessionHome {
-    pub(super) store: Weak<SessionStore>,
-    pub(super) key: SessionKey,
+/// Entry of a session in the store of sessions.
+pub(super) trait StoredEntry: fmt::Debug + Send {
+    /// Takes over the state of the session's actor, which is about to stop. Returns `false` if the
+    /// state stays where it is.
+    fn rest(&self, actor: &Addr<Session>, state: &mut SessionState) -> bool;
 }
 
 impl Session {
-    /// Creates the actor of a conversation. Without a `home` its state ends with the actor.
+    /// Creates the actor of a conversation. Without an `entry` its state ends with the actor.
     pub(super) fn new(
         aggregator: &Addr<Aggregator>,
         state: SessionState,
-        home: Option<SessionHome>,
+        entry: Option<Box<dyn StoredEntry>>,
     ) -> Self {
-        Self { aggregator: aggregator.downgrade(), state, running_searches: 0, home }
+        Self { aggregator: aggregator.downgrade(), state, running_searches: 0, entry }
     }
 }
 
@@ -95,59 +88,14 @@ impl Handler<RestIfIdle> for Session {
     type Result = ();
 
     fn handle(&mut self, _: RestIfIdle, context: &mut Self::Context) {
-        let Some(home) = self.home.as_ref().filter(|_| self.running_searches == 0) else { return };
-        let store = home.store.upgrade();
-        if store.is_some_and(|it| it.rest(&home.key, &context.address(), &mut self.state)) {
+        let Some(entry) = self.entry.as_ref().filter(|_| self.running_searches == 0) else {
+            return;
+        };
+        if entry.rest(&context.address(), &mut self.state) {
             context.stop();
         }
     }
 }
-
-/// Searches the selected sources.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<SearchPage, CallError>")]
-pub struct SearchRequest {
-    /// Query text.
-    pub query: String,
-    /// Sources to search.
-    pub selections: Vec<SourceSelection>,
-    /// Order of results, if given.
-    pub order: Option<Order>,
-    /// Maximum number of results.
-    pub limit: usize,
-    /// Offset in the ranking.
-    pub offset: usize,
-    /// Maximum snippet length in characters, if given.
-    pub snippet_length: Option<usize>,
-    /// Return highlights of matches.
-    pub highlight: bool,
-    /// Defaults for values not given.
-    pub preferences: Preferences,
-    /// Skip results that this conversation was shown before.
-    pub skip_seen: bool,
-    /// Vector query, if vectors are used.
-    pub vector_query: Option<VectorQuery>,
-    /// What to do about words that occur nowhere.
-    pub spelling: Spelling,
-}
-
-/// What a search does about words that occur nowhere but resemble stored ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Spelling {
-    /// Suggests the stored words.
-    #[default]
-    Suggest,
-    /// Searches the stored words instead, and says so.
-    Repair,
-    /// Nothing.
-    Off,
-}
-
-/// Forgets results that were not shown after all.
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
-pub struct ForgetShown(pub Vec<Uri>);
 
 impl Handler<ForgetShown> for Session {
     type Result = ();
@@ -183,26 +131,6 @@ impl Handler<WithContext<SearchRequest>> for Session {
             page
         }))
     }
-}
-
-/// Reads an item.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<Item, CallError>")]
-pub struct ReadRequest {
-    /// Source of the item.
-    pub source: SourceName,
-    /// Id of the item.
-    pub id: ItemId,
-    /// Part of the item.
-    pub part: Option<String>,
-    /// Amount of text to return.
-    pub options: RetrievalOptions,
-    /// Page of a conversation.
-    pub page: Option<PageRequest>,
-    /// Defaults for values not given.
-    pub preferences: Preferences,
-    /// Add the items that link to it, that it replaces and that replace it.
-    pub with_links: bool,
 }
 
 impl Handler<WithContext<ReadRequest>> for Session {
@@ -479,11 +407,14 @@ mod tests {
         config::{Limits, Sessions, Storage},
     };
     use vademecum_mcp::Scope;
-    use vademecum_model::{Deadline, Draft, DraftBody, Filters, NoteDraft, PromptDraft};
+    use vademecum_model::{
+        Deadline, Draft, DraftBody, Filters, ItemId, NoteDraft, Preferences, PromptDraft,
+        RetrievalOptions, SourceName,
+    };
     use vademecum_vault::journal::ConflictCopies;
 
     use super::*;
-    use crate::{LibraryConfig, LinkDirection, UserRegistry, mailbox::counter};
+    use crate::{LibraryConfig, LinkDirection, SourceSelection, UserRegistry, mailbox::counter};
 
     fn registry_in(folder: &tempfile::TempDir) -> UserRegistry {
         UserRegistry::new(config_in(folder))

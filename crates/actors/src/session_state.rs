@@ -9,9 +9,9 @@ use vademecum_model::{Hit, Uri};
 use vademecum_search::FtsQuery;
 
 use super::{
-    aggregator::MergedResults,
+    merged_results::MergedResults,
     seen_uris::{HasMore, PageSelection, SeenUris},
-    session::SearchRequest,
+    session_requests::SearchRequest,
 };
 
 /// Maximum length of a remembered query, in bytes. It is kept as long as the conversation.

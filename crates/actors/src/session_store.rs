@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fmt, mem,
-    sync::Arc,
+    sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 
@@ -18,7 +18,7 @@ use vademecum_mcp::Scope;
 use super::{
     CallError, Library, Session,
     aggregator::Aggregator,
-    session::{RestIfIdle, SessionHome, UseAggregator},
+    session::{RestIfIdle, StoredEntry, UseAggregator},
     session_state::SessionState,
 };
 
@@ -46,6 +46,19 @@ enum Residence {
     Actor { session: Addr<Session>, aggregator: WeakAddr<Aggregator> },
     /// Here, until the next request.
     Store(SessionState),
+}
+
+/// Entry of a running session.
+#[derive(Debug)]
+struct KeyInStore {
+    store: Weak<SessionStore>,
+    key: SessionKey,
+}
+
+impl StoredEntry for KeyInStore {
+    fn rest(&self, actor: &Addr<Session>, state: &mut SessionState) -> bool {
+        self.store.upgrade().is_some_and(|store| store.rest(&self.key, actor, state))
+    }
 }
 
 impl fmt::Debug for SessionStore {
@@ -184,8 +197,8 @@ impl SessionStore {
             Residence::Store(state) => state,
             Residence::Actor { .. } => self.new_state(),
         };
-        let home = SessionHome { store: Arc::downgrade(self), key: key.clone() };
-        let session = library.start_session(state, Some(home));
+        let stored = KeyInStore { store: Arc::downgrade(self), key: key.clone() };
+        let session = library.start_session(state, Some(Box::new(stored)));
         let aggregator = current.downgrade();
         entry.residence = Residence::Actor { session: session.clone(), aggregator };
         session

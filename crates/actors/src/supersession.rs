@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use vademecum_model::{Order, Uri};
 use vademecum_search::RankedMatch;
 
-use super::{LinkGraph, SourceSelection, aggregator::MergedResults};
+use super::{LinkGraph, SourceSelection, merged_results::MergedResults};
 
 /// Number of replacements of replacements that are followed.
 const MAX_ROUNDS: usize = 4;

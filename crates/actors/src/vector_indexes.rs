@@ -8,22 +8,13 @@ use vademecum_model::{Deadline, Filters, Loc, SourceName, Uri};
 use vademecum_search::{RankedMatch, vector::DistanceMetric};
 use vademecum_source::SourceError;
 
-use super::{SourceFailure, SourceHandle, SourceSelection, indexer::VectorIndexer};
+use super::{
+    SourceFailure, SourceHandle, SourceSelection, indexer::VectorIndexer, vector_hit::VectorHit,
+};
 use crate::collections::{
     VisibleCollection,
     retrieve::{self, VectorSearch},
 };
-
-/// Item near a query vector; for collections, a chunk.
-#[derive(Clone, Debug)]
-pub(crate) struct VectorHit {
-    /// The item, with score (1 + cosine) / 2.
-    pub(crate) ranked: RankedMatch,
-    /// Location of its nearest chunk.
-    pub(crate) loc: Loc,
-    /// Text of that chunk.
-    pub(crate) text: String,
-}
 
 /// The items nearest to a query vector.
 #[derive(Debug, Default)]

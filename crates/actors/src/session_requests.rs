@@ -1,0 +1,75 @@
+//! Requests to a session.
+
+use actix::prelude::*;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use vademecum_model::{ItemId, Order, PageRequest, Preferences, RetrievalOptions, SourceName, Uri};
+use vademecum_search::Item;
+
+use super::{CallError, SourceSelection, VectorQuery, search_page::SearchPage};
+
+/// Searches the selected sources.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<SearchPage, CallError>")]
+pub struct SearchRequest {
+    /// Query text.
+    pub query: String,
+    /// Sources to search.
+    pub selections: Vec<SourceSelection>,
+    /// Order of results, if given.
+    pub order: Option<Order>,
+    /// Maximum number of results.
+    pub limit: usize,
+    /// Offset in the ranking.
+    pub offset: usize,
+    /// Maximum snippet length in characters, if given.
+    pub snippet_length: Option<usize>,
+    /// Return highlights of matches.
+    pub highlight: bool,
+    /// Defaults for values not given.
+    pub preferences: Preferences,
+    /// Skip results that this conversation was shown before.
+    pub skip_seen: bool,
+    /// Vector query, if vectors are used.
+    pub vector_query: Option<VectorQuery>,
+    /// What to do about words that occur nowhere.
+    pub spelling: Spelling,
+}
+
+/// What a search does about words that occur nowhere but resemble stored ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Spelling {
+    /// Suggests the stored words.
+    #[default]
+    Suggest,
+    /// Searches the stored words instead, and says so.
+    Repair,
+    /// Nothing.
+    Off,
+}
+
+/// Forgets results that were not shown after all.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct ForgetShown(pub Vec<Uri>);
+
+/// Reads an item.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Item, CallError>")]
+pub struct ReadRequest {
+    /// Source of the item.
+    pub source: SourceName,
+    /// Id of the item.
+    pub id: ItemId,
+    /// Part of the item.
+    pub part: Option<String>,
+    /// Amount of text to return.
+    pub options: RetrievalOptions,
+    /// Page of a conversation.
+    pub page: Option<PageRequest>,
+    /// Defaults for values not given.
+    pub preferences: Preferences,
+    /// Add the items that link to it, that it replaces and that replace it.
+    pub with_links: bool,
+}
