@@ -346,12 +346,12 @@ where
 }
 
 /// Returns the saturated term frequency: `f * (k1 + 1) / (f + norm)`.
-fn saturate_frequency(frequency: f64, norm: f64) -> f64 {
+pub(crate) fn saturate_frequency(frequency: f64, norm: f64) -> f64 {
     (frequency * (K1 + 1.0)) / (frequency + norm)
 }
 
 /// Returns the length-dependent part of the formula: `k1 * (1 - b + b * length / average)`.
-fn length_norm(length: u32, average: f64) -> f64 {
+pub(crate) fn length_norm(length: u32, average: f64) -> f64 {
     K1 * (1.0 - B + B * f64::from(length) / average)
 }
 

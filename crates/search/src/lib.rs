@@ -1,5 +1,6 @@
 //! Search functions shared by all sources: query parsing, ranking, fusion, snippets and passages.
 
+mod bag_scores;
 mod bm25;
 mod bound_sums;
 mod chunk;
@@ -28,6 +29,7 @@ mod top_k;
 pub mod vector;
 mod word_stems;
 
+pub use bag_scores::{WordBag, bag_similarity, score_bags};
 pub use bm25::Bm25Scorer;
 pub use chunk::{Chunk, ChunkSizes, split_into_chunks};
 pub use content_words::{ContentWord, content_words};
@@ -42,7 +44,7 @@ pub use passage_budget::PassageBudget;
 pub use phrase::{InflectedWord, Phrase, QueryLanguage, QueryWord, TypedWord};
 pub use quantized_index::{QuantizedIndex, QuantizedVector, rescore_depth};
 pub use query::FtsQuery;
-pub use rank_fusion::{FusedResult, Fusion, ListPosition, ReciprocalRank};
+pub use rank_fusion::{FusedResult, Fusion, ListPosition, ReciprocalRank, reciprocal_rank};
 pub use rank_request::{HitRequest, RankRequest, RankedMatch, Ranking};
 pub use snippet::make_snippet;
 pub use snippet_window::TextMatches;

@@ -2,6 +2,15 @@
 
 use std::{cmp::Ordering, collections::HashMap, hash::Hash};
 
+/// Constant `k0` of reciprocal rank fusion, from the original paper.
+const DEFAULT_K0: f64 = 60.0;
+
+/// Returns the share of one list in the score of a result at this rank, counted from 1:
+/// `1 / (60 + rank)`.
+pub fn reciprocal_rank(rank: u32) -> f64 {
+    1.0 / (DEFAULT_K0 + f64::from(rank))
+}
+
 /// Method of fusing two ranked lists.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fusion {
@@ -46,9 +55,9 @@ impl ReciprocalRank {
 }
 
 impl Default for ReciprocalRank {
-    /// Returns `k0` = 60, the constant of the original paper, and equal weights.
+    /// Returns the constant of the original paper, and equal weights.
     fn default() -> Self {
-        Self { k0: 60.0, weight_fts: 1.0, weight_vector: 1.0 }
+        Self { k0: DEFAULT_K0, weight_fts: 1.0, weight_vector: 1.0 }
     }
 }
 

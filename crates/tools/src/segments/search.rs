@@ -17,14 +17,12 @@ use vademecum_collections::{DocumentFilter, EmbeddingModel, Passage};
 use vademecum_embed::UnrelatedSimilarity;
 use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_model::{Deadline, Hit, RetrievalMode, RetrievalOptions, SourceName};
-use vademecum_search::{FtsQuery, vector::DistanceMetric};
+use vademecum_search::{FtsQuery, reciprocal_rank, vector::DistanceMetric};
 
 use super::{segment_location::SegmentLocation, text_summary};
 use crate::{
-    ErrorFormat, Tool, ToolOutput, ToolResult, ToolServices,
-    input::{KnowledgeFilters, split_uri},
-    render::content_text,
-    similarity_floor_meta,
+    ErrorFormat, Tool, ToolOutput, ToolResult, ToolServices, input::KnowledgeFilters,
+    render::content_text, similarity_floor_meta,
 };
 
 /// Maximum number of phrases in a search.
@@ -33,8 +31,6 @@ const MAX_PHRASES: usize = 5;
 const MAX_PHRASE_BYTES: usize = 8_192;
 /// Maximum number of candidates from each ranking.
 const MAX_CANDIDATES: usize = 40;
-/// Constant `k` of reciprocal rank fusion, `1 / (k + rank)`.
-const RRF_K: f64 = 60.0;
 /// Maximum size of a segment of the library, in tokens.
 const MAX_SEGMENT_TOKENS: usize = 1_000;
 
@@ -286,7 +282,7 @@ impl FusedCandidates {
                 SegmentCandidate::Item(hit) => hit.uri.to_string(),
             };
             let (_, score) = self.by_key.entry(key).or_insert((candidate, 0.0));
-            *score += 1.0 / (RRF_K + f64::from(rank));
+            *score += reciprocal_rank(rank);
         }
     }
 
@@ -392,18 +388,7 @@ async fn segment_from_hit(
         loc: hit.loc.clone(),
         ..RetrievalOptions::default()
     };
-    let (id, part) = split_uri(hit.uri.clone());
-    let preferences = call.defaults.preferences;
-    let read = actors::ReadRequest {
-        source: hit.source,
-        id,
-        part,
-        options,
-        page: None,
-        preferences,
-        with_links: false,
-    };
-    let item = services.read_item(call, None, read).await.ok()?;
+    let item = services.read_uri(call, hit.uri.clone(), options).await.ok()?;
     let raw_text = content_text(&item.content);
     let title = hit.title.clone().filter(|title| !title.trim().is_empty());
     let segment = Segment {

@@ -1,16 +1,13 @@
 //! Splits texts into chunks and selects those that best match a query: BM25 and vector rank,
 //! diversified and cut to a token budget.
 
-use std::collections::HashMap;
-
 use vademecum_fts5::is_stop_word;
-use vademecum_search::{ChunkSizes, MmrLambda, diversify, split_into_chunks};
+use vademecum_search::{
+    ChunkSizes, MmrLambda, WordBag, bag_similarity, diversify, score_bags, split_into_chunks,
+};
 
 use crate::token_estimate::{CHARS_PER_TOKEN, estimate_tokens, is_wide};
 
-/// BM25 parameters: saturation of the term frequency, and length normalization.
-const BM25_K1: f64 = 1.5;
-const BM25_B: f64 = 0.75;
 /// Weight of the BM25 score; the vector rank has the rest.
 const BM25_WEIGHT: f64 = 0.5;
 
@@ -81,9 +78,8 @@ impl ChunkSelection {
                 tokens: estimate_tokens(text),
             }));
         }
-        let bags: Vec<HashMap<String, f64>> =
-            all.iter().map(|chunk| count_words(&chunk.text)).collect();
-        let by_words = bm25_scores(&bags, &count_words(query));
+        let bags: Vec<WordBag> = all.iter().map(|chunk| count_words(&chunk.text)).collect();
+        let by_words = score_bags(&bags, &count_words(query));
         for (chunk, words) in all.iter_mut().zip(by_words) {
             let row = sources.get(chunk.source).map_or(0, |source| source.row);
             #[expect(clippy::cast_precision_loss, reason = "there are few rows")]
@@ -96,7 +92,7 @@ impl ChunkSelection {
         let relevance: Vec<f64> = order.iter().map(score).collect();
         let alike = |one: usize, other: usize| {
             let bag = |place: usize| bags.get(*order.get(place)?);
-            bag(one).zip(bag(other)).map_or(0.0, |(one, other)| cosine_similarity(one, other))
+            bag(one).zip(bag(other)).map_or(0.0, |(one, other)| bag_similarity(one, other))
         };
         let chosen = diversify(&relevance, self.lambda, order.len(), alike);
         let chosen = chosen.into_iter().filter_map(|place| all.get(*order.get(place)?).cloned());
@@ -133,11 +129,11 @@ fn chars_per_token(text: &str) -> usize {
 }
 
 /// Counts the words of a text, without stop words.
-fn count_words(text: &str) -> HashMap<String, f64> {
-    let mut bag: HashMap<String, f64> = HashMap::new();
+fn count_words(text: &str) -> WordBag {
+    let mut bag = WordBag::new();
     let mut add = |word: &str| {
         if !is_stop_word(word) {
-            *bag.entry(word.to_owned()).or_default() += 1.0;
+            *bag.entry(word.to_owned()).or_default() += 1;
         }
     };
     for word in text.to_lowercase().split(|letter: char| !letter.is_alphanumeric()) {
@@ -149,41 +145,6 @@ fn count_words(text: &str) -> HashMap<String, f64> {
         }
     }
     bag
-}
-
-/// Returns the BM25 score of each text, scaled so that the best is 1.
-fn bm25_scores(bags: &[HashMap<String, f64>], query: &HashMap<String, f64>) -> Vec<f64> {
-    #[expect(clippy::cast_precision_loss, reason = "there are few chunks")]
-    let count = bags.len() as f64;
-    let length = |bag: &HashMap<String, f64>| bag.values().sum::<f64>();
-    let mean = (bags.iter().map(length).sum::<f64>() / count.max(1.0)).max(1.0);
-    let mut scores = vec![0.0; bags.len()];
-    for word in query.keys() {
-        #[expect(clippy::cast_precision_loss, reason = "there are few chunks")]
-        let with = bags.iter().filter(|bag| bag.contains_key(word)).count() as f64;
-        let rarity = (1.0 + (count - with + 0.5) / (with + 0.5)).ln();
-        for (score, bag) in scores.iter_mut().zip(bags) {
-            let times = bag.get(word).copied().unwrap_or(0.0);
-            let discount = BM25_K1 * (1.0 - BM25_B + BM25_B * length(bag) / mean);
-            *score += rarity * times * (BM25_K1 + 1.0) / (times + discount);
-        }
-    }
-    let best = scores.iter().copied().fold(0.0, f64::max);
-    if best > 0.0 {
-        for score in &mut scores {
-            *score /= best;
-        }
-    }
-    scores
-}
-
-/// Returns the cosine similarity of two texts by word counts, from 0 to 1.
-fn cosine_similarity(one: &HashMap<String, f64>, other: &HashMap<String, f64>) -> f64 {
-    let length =
-        |bag: &HashMap<String, f64>| bag.values().map(|times| times * times).sum::<f64>().sqrt();
-    let both = one.iter().filter_map(|(word, times)| Some(times * other.get(word)?)).sum::<f64>();
-    let lengths = length(one) * length(other);
-    if lengths > 0.0 { both / lengths } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -242,14 +203,5 @@ mod tests {
         let (chosen, omitted) = selection(100, 1.0, 10).select_chunks(&texts, 1, "word");
         let ([one], 2..) = (&chosen[..], omitted) else { panic!("{chosen:?}, {omitted}") };
         assert!(one.tokens <= 10 && one.text.starts_with("word"));
-    }
-
-    #[test]
-    fn rare_words_score_higher_and_best_is_one() {
-        let bags = ["rye bread", "rye", "rye rolls"].map(count_words);
-        let scores = bm25_scores(&bags, &count_words("the rye bread"));
-        assert_eq!(scores[0], 1.0);
-        assert!(scores[1] > scores[2] && scores[2] > 0.0, "{scores:?}");
-        assert_eq!(bm25_scores(&bags, &count_words("zebra")), [0.0; 3]);
     }
 }
