@@ -188,7 +188,7 @@ impl App {
             skills: Arc::new(skill_catalog(&settings)),
             folders: Arc::clone(&folders),
             site: Arc::clone(&site),
-            server_key: OnceLock::new(),
+            server_key: Arc::new(OnceLock::new()),
         };
         let tool_registry =
             Arc::new(ToolRegistry::new(tool_services, all_tools, settings.file.is_some())?);
@@ -338,6 +338,7 @@ impl App {
 
     fn page_services(&self) -> PageServices {
         PageServices {
+            tools: Arc::clone(&self.custom_tools.registry),
             registry: Arc::clone(&self.user_registry),
             collections: Arc::clone(&self.collections),
             accounts: Arc::new(Accounts::new(&self.data)),

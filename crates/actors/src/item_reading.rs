@@ -8,7 +8,7 @@ use vademecum_source::SourceError;
 use vademecum_vault::links::LinkRows;
 
 use super::{
-    CallContext, CallError, LinkDirection, LinkGraph,
+    CallContext, CallError, ItemLinks, LinkDirection, LinkGraph,
     aggregator::Aggregator,
     source::{ItemReading, OwnLinks},
 };
@@ -37,20 +37,60 @@ impl Handler<ReadSourceItem> for Aggregator {
 
 impl Aggregator {
     async fn read_item(&self, message: ReadSourceItem) -> Result<Item, CallError> {
-        let ReadSourceItem { source, get, links, context } = message;
-        let source = self.source_by_name(source).ok_or(CallError::Unavailable)?;
-        let deadline = self.deadline(&context);
-        let at = deadline.expires_at.into();
-        let answer = tokio::time::timeout_at(at, source.read_item(get, links, deadline)).await;
-        let answer = answer.map_err(|_| CallError::DeadlineExceeded)??;
-        let ItemReading { mut item, links: own } = answer;
-        if links == OwnLinks::Read {
+        let (links, context) = (message.links, message.context.clone());
+        let ItemReading { mut item, links: own } = self.read_source(message).await?;
+        if links == OwnLinks::Superseding {
             let graph = LinkGraph::new(self.sources(), self.deadline(&context));
             if let Err(error) = add_links(&graph, own, &mut item).await {
                 tracing::warn!(%error, "links to an item are not named");
             }
         }
         Ok(item)
+    }
+
+    async fn read_source(&self, message: ReadSourceItem) -> Result<ItemReading, CallError> {
+        let ReadSourceItem { source, get, links, context } = message;
+        let source = self.source_by_name(source).ok_or(CallError::Unavailable)?;
+        let deadline = self.deadline(&context);
+        let at = deadline.expires_at.into();
+        let answer = tokio::time::timeout_at(at, source.read_item(get, links, deadline)).await;
+        Ok(answer.map_err(|_| CallError::DeadlineExceeded)??)
+    }
+}
+
+/// Reads one item of one source, and all its links.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<(Item, Option<ItemLinks>), CallError>")]
+pub(crate) struct ReadItemAndLinks {
+    pub(crate) source: SourceName,
+    pub(crate) get: GetRequest,
+    pub(crate) context: CallContext,
+}
+
+impl Handler<ReadItemAndLinks> for Aggregator {
+    type Result = ResponseFuture<Result<(Item, Option<ItemLinks>), CallError>>;
+
+    fn handle(&mut self, message: ReadItemAndLinks, _: &mut Self::Context) -> Self::Result {
+        let (aggregator, span) = (self.clone(), message.context.span.clone());
+        let ReadItemAndLinks { source, get, context } = message;
+        let read = ReadSourceItem { source, get, links: OwnLinks::All, context };
+        Box::pin(
+            async move {
+                let graph =
+                    LinkGraph::new(aggregator.sources(), aggregator.deadline(&read.context));
+                let ItemReading { mut item, links } = aggregator.read_source(read).await?;
+                let links = async { graph.all_links(links?, &item.meta.uri).await }.await;
+                let links = links.unwrap_or_else(|error| {
+                    tracing::warn!(%error, "links of an item are not shown");
+                    None
+                });
+                if let Some(links) = &links {
+                    item.meta.add_supersessions(&links.supersessions());
+                }
+                Ok((item, links))
+            }
+            .instrument(span),
+        )
     }
 }
 

@@ -13,16 +13,18 @@ use vademecum_core::telemetry::Metrics;
 use vademecum_embed::Embeddings;
 use vademecum_import::Ledger;
 use vademecum_model::{Deadline, ItemAccess, SourceName};
+use vademecum_search::{GetRequest, Item};
 use vademecum_source::{Source, SourceError};
 use vademecum_store::{Database, Store};
 
 use super::{
-    CallError, LinkGraph, ListItems, ListPage, SourceHandle, TldwDirectory,
+    CallContext, CallError, ItemLinks, LinkGraph, ListItems, ListPage, SourceHandle, TldwDirectory,
     aggregator::Aggregator,
     blocking_pool::BlockingPool,
     change_notifier::ChangeNotifier,
     derived_value::{DerivedSlot, DerivedValue},
     indexer::VectorIndexer,
+    item_reading::ReadItemAndLinks,
     mailbox::send,
     session::{Session, StoredEntry},
     session_state::SessionState,
@@ -269,6 +271,18 @@ impl Library {
     ) -> Addr<Session> {
         let session = Session::new(&self.aggregator, state, entry);
         Session::start_in_arbiter(&self.event_loop, |_| session)
+    }
+
+    /// Reads an item and all its links. Costs one request to its source, and one to each source. The
+    /// links are `None` if they could not be read.
+    pub async fn read_item_with_links(
+        &self,
+        source: SourceName,
+        get: GetRequest,
+        context: CallContext,
+    ) -> Result<(Item, Option<ItemLinks>), CallError> {
+        let read = ReadItemAndLinks { source, get, context };
+        send(&self.aggregator, read).await.unwrap_or(Err(CallError::Unavailable))
     }
 
     /// Lists items without a query.

@@ -101,14 +101,35 @@ impl LinkGraph {
         uri: &Uri,
         direction: LinkDirection,
     ) -> Result<Option<ItemLinks>, SourceError> {
-        let has_out = direction != LinkDirection::In;
-        let has_incoming = direction != LinkDirection::Out;
         let own = self.lookup(|source| {
             let ids = ids_in(source, std::slice::from_ref(uri));
+            let has_incoming = direction != LinkDirection::Out;
             let text_of = ids.first().filter(|_| has_incoming).cloned();
             LinkLookup { text_of, ..own_rows(ids, &[], direction) }
         });
-        let mut own = own.await?;
+        self.links_of_rows(own.await?, uri, direction).await
+    }
+
+    /// Returns all links of an item whose own rows were read; `own` is `None` if the links of items of an
+    /// earlier version must be read before.
+    pub(super) async fn all_links(
+        &self,
+        own: Option<LinkRows>,
+        uri: &Uri,
+    ) -> Result<Option<ItemLinks>, SourceError> {
+        match own {
+            Some(own) => self.links_of_rows(own, uri, LinkDirection::Both).await,
+            None => self.item_links(uri, LinkDirection::Both).await,
+        }
+    }
+
+    async fn links_of_rows(
+        &self,
+        mut own: LinkRows,
+        uri: &Uri,
+        direction: LinkDirection,
+    ) -> Result<Option<ItemLinks>, SourceError> {
+        let has_out = direction != LinkDirection::In;
         let Some(item) = item_ref(&own.titles, uri) else { return Ok(None) };
         let text = own.text.take().unwrap_or_default();
         let of_kind = |kind| own.links.iter().filter(move |link| link.link.kind == kind);
@@ -207,20 +228,33 @@ impl LinkGraph {
 impl ConnectedItems {
     /// Returns the pairs of a newer item and the older one that it replaces, each once.
     pub(super) fn supersessions(self) -> Vec<(ItemRef, ItemRef)> {
-        let mut pairs = Vec::new();
-        for ResolvedLink { link, from, target, .. } in self.out.into_iter().chain(self.incoming) {
-            let Some(target) = target.filter(|target| target.uri != from.uri) else { continue };
-            let pair = match link.link.kind {
-                LinkKind::Supersedes => (from, target),
-                LinkKind::SupersededBy => (target, from),
-                _ => continue,
-            };
-            if !pairs.contains(&pair) {
-                pairs.push(pair);
-            }
-        }
-        pairs
+        superseding_pairs(self.out.iter().chain(&self.incoming))
     }
+}
+
+impl ItemLinks {
+    /// Returns the pairs of a newer item and the older one that it replaces, each once.
+    pub(super) fn supersessions(&self) -> Vec<(ItemRef, ItemRef)> {
+        superseding_pairs(self.out.iter().chain(&self.incoming))
+    }
+}
+
+fn superseding_pairs<'a>(links: impl Iterator<Item = &'a ResolvedLink>) -> Vec<(ItemRef, ItemRef)> {
+    let mut pairs = Vec::new();
+    for ResolvedLink { link, from, target, .. } in links {
+        let Some(target) = target.as_ref().filter(|target| target.uri != from.uri) else {
+            continue;
+        };
+        let pair = match link.link.kind {
+            LinkKind::Supersedes => (from.clone(), target.clone()),
+            LinkKind::SupersededBy => (target.clone(), from.clone()),
+            _ => continue,
+        };
+        if !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    pairs
 }
 
 /// Returns the lookup of the names of items, and of their links unless only those to them are wanted.

@@ -49,6 +49,14 @@ pub struct ListPage {
     pub failed: Vec<SourceFailure>,
 }
 
+impl ListPage {
+    /// Returns the counted values of a facet.
+    pub fn facet(&self, facet: Facet) -> &[(String, usize)] {
+        let counted = self.facets.iter().find(|(known, _)| *known == facet);
+        counted.map_or(&[], |(_, values)| values)
+    }
+}
+
 impl Handler<ListItems> for Aggregator {
     type Result = ResponseFuture<Result<ListPage, CallError>>;
 
@@ -59,13 +67,26 @@ impl Handler<ListItems> for Aggregator {
         let span = message.context.span.clone();
         Box::pin(
             async move {
-                match message.as_of {
-                    Some(time) => list_past_page(sources, message, time, deadline).await,
-                    None => list_page(sources, message, deadline).await,
-                }
+                let mut page = match message.as_of {
+                    Some(time) => list_past_page(sources, message, time, deadline).await?,
+                    None => list_page(sources, message, deadline).await?,
+                };
+                page.hits.iter_mut().for_each(remove_repeated_title);
+                Ok(page)
             }
             .instrument(span),
         )
+    }
+}
+
+/// Removes the title from the beginning of the text of a conversation, which repeats it.
+fn remove_repeated_title(hit: &mut Hit) {
+    let (Some(title), Some(text)) = (&hit.title, &hit.snippet) else { return };
+    if hit.source != SourceName::Chats {
+        return;
+    }
+    if let Some(rest) = text.strip_prefix(title.trim()) {
+        hit.snippet = Some(rest.trim_start_matches(": ").to_owned());
     }
 }
 

@@ -146,7 +146,7 @@ impl Handler<WithContext<ReadRequest>> for Session {
             page: request.page,
             recent_queries: self.state.recent_queries.iter().cloned().collect(),
         };
-        let links = if request.with_links { OwnLinks::Read } else { OwnLinks::Skip };
+        let links = if request.with_links { OwnLinks::Superseding } else { OwnLinks::Skip };
         let message = ReadSourceItem { source: request.source, get, links, context };
         Box::pin(async move {
             let aggregator = aggregator.ok_or(CallError::Unavailable)?;
@@ -408,13 +408,15 @@ mod tests {
     };
     use vademecum_mcp::Scope;
     use vademecum_model::{
-        Deadline, Draft, DraftBody, Filters, ItemId, NoteDraft, Preferences, PromptDraft,
-        RetrievalOptions, SourceName,
+        Deadline, Draft, DraftBody, Filters, ItemId, ListRequest, NoteDraft, Preferences,
+        PromptDraft, RetrievalOptions, SourceName,
     };
     use vademecum_vault::journal::ConflictCopies;
 
     use super::*;
-    use crate::{LibraryConfig, LinkDirection, SourceSelection, UserRegistry, mailbox::counter};
+    use crate::{
+        LibraryConfig, LinkDirection, ListItems, SourceSelection, UserRegistry, mailbox::counter,
+    };
 
     fn registry_in(folder: &tempfile::TempDir) -> UserRegistry {
         UserRegistry::new(config_in(folder))
@@ -558,6 +560,37 @@ mod tests {
         assert_eq!(counter::take(), 1 + sources, "supersessions of hits of one source");
         assert_eq!(graph.titles_of(&items).await.unwrap().len(), 1);
         assert_eq!(counter::take(), 1, "titles");
+
+        let get = GetRequest {
+            id: ItemId::from("1"),
+            part: None,
+            retrieval: Retrieval::resolve(RetrievalOptions::default(), &Preferences::default()),
+            page: None,
+            recent_queries: Vec::new(),
+        };
+        let context = CallContext::default();
+        let read = library.read_item_with_links(SourceName::Notes, get, context).await;
+        assert_eq!(counter::take(), 1 + 1 + sources, "item of a page");
+        let (item, links) = read.unwrap();
+        assert_eq!(item.meta.superseded_by.len(), 1);
+        assert_eq!(links.unwrap().quoted.len(), 1);
+        notes
+            .item_history(&ItemId::from("1"), (0, 10), Deadline::after(Duration::from_mins(1)))
+            .await
+            .unwrap();
+        assert_eq!(counter::take(), 1, "changes of an item");
+
+        let list = ListItems {
+            sources: SourceName::ALL.to_vec(),
+            request: ListRequest { take: 10, ..ListRequest::default() },
+            offset: 0,
+            snippet_length: 100,
+            as_of: None,
+            context: CallContext::default(),
+        };
+        assert_eq!(library.list_items(list).await.unwrap().hits.len(), 2);
+        let sources_on_page = 1;
+        assert_eq!(counter::take(), 1 + sources + sources_on_page, "list");
     }
 
     #[actix::test]

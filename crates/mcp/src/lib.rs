@@ -34,7 +34,7 @@ pub use message::{
 };
 pub use request::{Input, ItemTrail, Peer, PeerConnection, Reply, RequestContext, RequestObserver};
 pub use revision::{MessageHeaders, ProtocolVersion};
-pub use service::{Service, ServiceOptions, ToolCallError};
+pub use service::{CallProblem, Service, ServiceOptions};
 pub use session::{Scope, SessionId, SessionLimits, SessionRecords, Unreachable};
 pub use tools::{
     DisableToolError, ToolAudience, ToolCatalog, ToolEffect, ToolEntry, ToolField, ToolListing,

@@ -53,9 +53,9 @@ pub use embedding::GenerateEmbedding;
 pub use history::KnowledgeHistory;
 pub use knowledge::{KnowledgeGet, KnowledgeSearch};
 pub use knowledgebase::SearchKnowledgebase;
-pub use links::KnowledgeLinks;
+pub use links::{KnowledgeLinks, LinkedItem, LinksResponse, UnresolvedLink};
 pub use list::KnowledgeList;
-pub use output::PHRASE_NOT_FOUND;
+pub use output::{PHRASE_NOT_FOUND, PageNotes, SearchResponse, SearchResults};
 pub use query_embedding::SearchModeInput;
 pub use rag::{
     RagAdminStats, RagAdminSync, RagFetchFromSource, RagGetChunks, RagGetDocs, RagSearchFts,

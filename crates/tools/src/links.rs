@@ -40,52 +40,55 @@ pub struct KnowledgeLinks {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LinksResponse {
     /// The item.
-    item: ItemRef,
+    pub item: ItemRef,
     /// Items to which it links.
     #[serde(skip_serializing_if = "Option::is_none")]
-    out: Option<Vec<LinkedItem>>,
+    pub out: Option<Vec<LinkedItem>>,
     /// Items that link to it.
     #[serde(rename = "in", skip_serializing_if = "Option::is_none")]
-    incoming: Option<Vec<LinkedItem>>,
+    pub incoming: Option<Vec<LinkedItem>>,
     /// Items with the same web address in their texts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    shared: Vec<LinkedItem>,
+    pub shared: Vec<LinkedItem>,
     /// Files of the imported folder to which it links and that are no items.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    files: Vec<UnresolvedLink>,
+    pub files: Vec<UnresolvedLink>,
     /// Links to nothing that is stored.
     #[serde(skip_serializing_if = "Option::is_none")]
-    unresolved: Option<Vec<UnresolvedLink>>,
+    pub unresolved: Option<Vec<UnresolvedLink>>,
     /// Number of entries that were left out to keep the limit.
-    omitted: OmittedLinks,
+    pub omitted: OmittedLinks,
 }
 
 /// A linked item.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct LinkedItem {
-    uri: Uri,
-    title: String,
-    kind: LinkKind,
+pub struct LinkedItem {
+    /// The item.
+    pub uri: Uri,
+    /// Its title.
+    pub title: String,
+    /// Kind of the link.
+    pub kind: LinkKind,
     /// Heading or block.
     #[serde(skip_serializing_if = "String::is_empty")]
-    fragment: String,
+    pub fragment: String,
     /// Text around the link.
     #[serde(skip_serializing_if = "String::is_empty")]
-    context: String,
+    pub context: String,
     /// Number of equal links, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
-    count: Option<usize>,
+    pub count: Option<usize>,
     /// With `depth` 2: items to which it links.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    out: Vec<NextItem>,
+    pub out: Vec<NextItem>,
     /// With `depth` 2: items that link to it.
     #[serde(rename = "in", skip_serializing_if = "Vec::is_empty")]
-    incoming: Vec<NextItem>,
+    pub incoming: Vec<NextItem>,
 }
 
 /// An item of the second step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-struct NextItem {
+pub struct NextItem {
     uri: Uri,
     title: String,
     kind: LinkKind,
@@ -93,19 +96,22 @@ struct NextItem {
 
 /// A link to a file, or to nothing that is stored.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct UnresolvedLink {
+pub struct UnresolvedLink {
     /// Target as written; for a file, its path below the imported folder.
-    text: String,
-    kind: LinkKind,
+    pub text: String,
+    /// Kind of the link.
+    pub kind: LinkKind,
+    /// Heading or block.
     #[serde(skip_serializing_if = "String::is_empty")]
-    fragment: String,
+    pub fragment: String,
+    /// Text around the link.
     #[serde(skip_serializing_if = "String::is_empty")]
-    context: String,
+    pub context: String,
 }
 
 /// Number of entries that were left out.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
-struct OmittedLinks {
+pub struct OmittedLinks {
     out: usize,
     #[serde(rename = "in")]
     incoming: usize,
@@ -140,23 +146,39 @@ impl Tool for KnowledgeLinks {
         let Some(links) = graph.item_links(&uri, direction).await? else {
             return Err(CallError::NotFound(format!("uri: no item `{}`", self.uri)));
         };
+        let mut response = services.list_links(call, links, direction, limit).await?;
+        if self.depth.is_some_and(|depth| depth.0 == 2) {
+            response.add_second_step(&graph, direction, limit).await?;
+        }
+        let text = services.text(|| response.render());
+        Ok(ToolOutput { output: response, text, meta: None })
+    }
+}
+
+impl ToolServices {
+    /// Lists the links of an item, at most `limit` of each kind, and records their items for the audit
+    /// log.
+    pub async fn list_links(
+        &self,
+        call: &RequestContext,
+        links: ItemLinks,
+        direction: LinkDirection,
+        limit: usize,
+    ) -> Result<LinksResponse, CallError> {
+        let library = self.registry.library(&call.principal);
         let has_open = direction != LinkDirection::In && links.out.iter().any(is_unresolved);
         // Rules of access do not cover files that are no items.
         let paths = if has_open && !library.is_restricted() {
             let ledger = library.ledger();
-            let read = services.run_blocking(call, move || ledger.paths_without_items()).await?;
+            let read = self.run_blocking(call, move || ledger.paths_without_items()).await?;
             read.map_err(|error| CallError::from(SourceError::from(error)))?
         } else {
             Vec::new()
         };
-        let mut response = first_step(links, &paths, direction, limit);
-        if self.depth.is_some_and(|depth| depth.0 == 2) {
-            response.add_second_step(&graph, direction, limit).await?;
-        }
-        call.items.record([&uri]);
+        let response = first_step(links, &paths, direction, limit);
+        call.items.record([&response.item.uri]);
         call.items.record(response.linked().map(|it| &it.uri));
-        let text = services.text(|| response.render());
-        Ok(ToolOutput { output: response, text, meta: None })
+        Ok(response)
     }
 }
 

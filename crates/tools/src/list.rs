@@ -294,19 +294,11 @@ fn to_response(page: ListPage, offset: usize, max_bytes: usize) -> ListResponse 
 impl From<Hit> for ListEntry {
     fn from(mut hit: Hit) -> Self {
         hit.limit_tags(MAX_TAGS);
-        let snippet = hit.snippet.map(|text| match &hit.title {
-            // The text of a conversation begins with its title.
-            Some(title) if hit.source == SourceName::Chats => text
-                .strip_prefix(title.trim())
-                .map_or(text.as_str(), |it| it.trim_start_matches(": "))
-                .to_owned(),
-            Some(_) | None => text,
-        });
         Self {
             uri: hit.uri,
             source: hit.source,
             title: hit.title.map(|title| truncate_text(&title, MAX_TITLE_BYTES)),
-            snippet: snippet.filter(|text| !text.is_empty()),
+            snippet: hit.snippet.filter(|text| !text.is_empty()),
             origin: Some(hit.origin).filter(|origin| *origin != ContentOrigin::Own),
             created_at: hit.created_at,
             last_modified: hit.last_modified,

@@ -15,17 +15,17 @@ pub(crate) const MAX_TAGS: usize = 20;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SearchResponse<R> {
     /// Results, best or newest first.
-    pub(crate) results: R,
+    pub results: R,
     /// Whether more results exist.
-    pub(crate) has_more: bool,
+    pub has_more: bool,
     /// `offset` of the next page.
-    pub(crate) next_offset: Option<usize>,
+    pub next_offset: Option<usize>,
     /// Estimated number of all matches.
-    pub(crate) total_estimated: usize,
+    pub total_estimated: usize,
     /// Notes about this page.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
-    pub(crate) meta: Option<PageNotes>,
+    pub meta: Option<PageNotes>,
 }
 
 /// Sentence for a query whose phrase occurs nowhere.
@@ -35,34 +35,34 @@ pub const PHRASE_NOT_FOUND: &str =
 /// Notes about a page of results, for the model and for `_meta`.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub(crate) struct PageNotes {
+pub struct PageNotes {
     /// Sources that failed, with the reason; their hits are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) failed_sources: Vec<SourceFailure>,
+    pub failed_sources: Vec<SourceFailure>,
     /// Sources in which the filter by tags finds nothing because no item has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) without_tags: Vec<SourceName>,
+    pub without_tags: Vec<SourceName>,
     /// Number of results left out to keep `max_tokens`.
-    pub(crate) left_out: Option<usize>,
+    pub left_out: Option<usize>,
     /// Number of results omitted because this session has shown them before.
-    pub(crate) already_shown: Option<usize>,
+    pub already_shown: Option<usize>,
     /// Whether the session had shown every result and started over.
-    pub(crate) restarted: Option<bool>,
+    pub restarted: Option<bool>,
     /// Query searched for instead, with words that occur in place of some that do not. All scores are
     /// halved.
-    pub(crate) searched_for: Option<String>,
+    pub searched_for: Option<String>,
     /// Query with words that occur, in place of some that do not.
-    pub(crate) did_you_mean: Option<String>,
+    pub did_you_mean: Option<String>,
     /// Whether nothing was found because a phrase occurs nowhere.
-    pub(crate) phrase_not_found: Option<bool>,
+    pub phrase_not_found: Option<bool>,
     /// Number of items that have no vectors yet.
-    pub(crate) vectors_missing: Option<usize>,
+    pub vectors_missing: Option<usize>,
     /// Reason for a full-text search although vectors were requested.
-    pub(crate) without_vectors: Option<String>,
+    pub without_vectors: Option<String>,
     /// Cosine similarity below which vector hits are coincidences.
-    pub(crate) similarity_floor: Option<f64>,
+    pub similarity_floor: Option<f64>,
     /// Session handle, to be passed as `session`.
-    pub(crate) session: Option<String>,
+    pub session: Option<String>,
 }
 
 /// Results in the requested shape.
@@ -137,6 +137,14 @@ impl CompactHit {
 }
 
 impl SearchResults {
+    /// Returns the hits; none in the shape of deep-research clients.
+    pub fn into_hits(self) -> Vec<Hit> {
+        match self {
+            Self::Full(hits) => hits,
+            Self::Compact(_) => Vec::new(),
+        }
+    }
+
     /// Returns the URIs of the results.
     pub(super) fn uris(&self) -> Vec<String> {
         match self {
@@ -148,7 +156,7 @@ impl SearchResults {
 
 impl<R> SearchResponse<R> {
     /// Returns the same page with its results converted by `shape`.
-    pub(crate) fn map_results<S>(self, shape: impl FnOnce(R) -> S) -> SearchResponse<S> {
+    pub fn map_results<S>(self, shape: impl FnOnce(R) -> S) -> SearchResponse<S> {
         let Self { results, has_more, next_offset, total_estimated, meta } = self;
         SearchResponse { results: shape(results), has_more, next_offset, total_estimated, meta }
     }

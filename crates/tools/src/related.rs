@@ -12,7 +12,7 @@ use vademecum_model::{Hit, RetrievalMode, RetrievalOptions, SourceName, Uri};
 
 use super::{
     Tool, ToolResult, ToolServices, documents,
-    input::{KnowledgeFilters, Limit, split_uri},
+    input::{KnowledgeFilters, Limit},
     output::SearchResponse,
     page_output::page_output,
     render::content_text,
@@ -49,7 +49,9 @@ impl Tool for KnowledgeRelated {
         let uri: Uri =
             self.uri.parse().map_err(|error| CallError::Invalid(format!("uri: {error}")))?;
         let limit = self.limit.map_or(10, |limit| limit.0);
-        let item = read_full_item(services, call, uri.clone()).await?;
+        let whole =
+            RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
+        let item = services.read_uri(call, uri.clone(), whole).await?;
         let text = content_text(&item.content);
         let title = item.meta.title.unwrap_or_default();
         let mut wanted = KnowledgeFilters::default().into_selections(&SourceName::ALL);
@@ -105,28 +107,6 @@ impl Tool for KnowledgeRelated {
 /// Extra results requested because the item itself may match several times: with messages of a
 /// conversation or chunks of a document.
 const MAX_OWN_MATCHES: usize = 40;
-
-async fn read_full_item(
-    services: &ToolServices,
-    call: &RequestContext,
-    uri: Uri,
-) -> Result<vademecum_search::Item, CallError> {
-    let source = uri.source;
-    let (id, part) = split_uri(uri);
-    let options =
-        RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
-    let preferences = call.defaults.preferences;
-    let read = actors::ReadRequest {
-        source,
-        id,
-        part,
-        options,
-        page: None,
-        preferences,
-        with_links: false,
-    };
-    services.read_item(call, None, read).await
-}
 
 /// Returns the mean vector of an item, if it has vectors.
 async fn item_vector(

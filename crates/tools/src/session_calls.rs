@@ -8,7 +8,10 @@ use vademecum_search::Item;
 use vademecum_source::check_loc;
 use vademecum_vault::journal::AsOf;
 
-use super::{ToolOutput, ToolResult, ToolServices, documents, link_notes, render, safe_text};
+use super::{
+    ToolOutput, ToolResult, ToolServices, documents, input::split_uri, link_notes, render,
+    safe_text,
+};
 
 impl ToolServices {
     /// Searches within a session. Failed sources are reported as log notifications.
@@ -66,6 +69,27 @@ impl ToolServices {
         };
         call.items.record([&item.meta.uri]);
         Ok(item)
+    }
+
+    /// Reads an item by its URI, outside of any session and without its links.
+    pub async fn read_uri(
+        &self,
+        call: &RequestContext,
+        uri: Uri,
+        options: RetrievalOptions,
+    ) -> Result<Item, CallError> {
+        let source = uri.source;
+        let (id, part) = split_uri(uri);
+        let read = actors::ReadRequest {
+            source,
+            id,
+            part,
+            options,
+            page: None,
+            preferences: call.defaults.preferences,
+            with_links: false,
+        };
+        self.read_item(call, None, read).await
     }
 
     /// Reads an item and converts it to a tool output.

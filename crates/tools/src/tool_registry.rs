@@ -4,7 +4,14 @@ mod server_handler;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::{RegisteredTool, ToolServices, ToolSetError, tool_set::ToolSet};
+use serde_json::{Value, value::to_raw_value};
+use vademecum_actors::CallError;
+use vademecum_core::config::TextFormat;
+use vademecum_mcp::RequestContext;
+
+use super::{
+    RegisteredTool, Tool, ToolServices, ToolSetError, arguments::parse_lenient, tool_set::ToolSet,
+};
 
 /// The tools that are offered, and the services they use.
 #[derive(Debug)]
@@ -47,6 +54,25 @@ impl ToolRegistry {
         let has_changed = set.differs_from(&current);
         *current = Arc::new(set);
         Ok(has_changed)
+    }
+
+    /// Returns the services of the tools.
+    pub fn services(&self) -> &ToolServices {
+        &self.services
+    }
+
+    /// Runs a tool for a page, and returns its output without a text for models.
+    pub async fn run_tool<T: Tool>(
+        &self,
+        arguments: &Value,
+        call: &RequestContext,
+    ) -> Result<T::Output, CallError> {
+        let tools = self.tool_set();
+        let tool = tools.by_name.get(T::NAME).ok_or(CallError::Unavailable)?;
+        let arguments = to_raw_value(arguments).map_err(|_| CallError::Unavailable)?;
+        let input: T = parse_lenient(&arguments, &tool.entry().schemas.input)?;
+        let services = ToolServices { text: TextFormat::Json, ..(*self.services).clone() };
+        Ok(input.call(&services, call).await?.output)
     }
 
     /// Returns the tools that are offered now.

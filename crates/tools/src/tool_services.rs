@@ -26,7 +26,7 @@ use vademecum_sql::Databases;
 use super::{SkillCatalog, safe_text};
 
 /// The services that tools use, and the settings of their outputs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ToolServices {
     /// Libraries and sessions.
     pub registry: Arc<UserRegistry>,
@@ -55,10 +55,15 @@ pub struct ToolServices {
     /// Address of the pages.
     pub site: Arc<SiteAddress>,
     /// Key of the server, once it was read.
-    pub server_key: OnceLock<ServerKey>,
+    pub server_key: Arc<OnceLock<ServerKey>>,
 }
 
 impl ToolServices {
+    /// Removes invisible and control characters from a text for people, if outputs are cleaned.
+    pub fn clean_text(&self, text: String) -> String {
+        self.clean(text, safe_text::clean_string)
+    }
+
     /// Cleans a value that a client reads, if outputs are cleaned.
     pub(crate) fn clean<T>(&self, mut value: T, clean: impl FnOnce(&mut T)) -> T {
         if self.cleans_text {

@@ -24,7 +24,7 @@ pub struct ServerState {
     /// Logins of browsers, for the pages and for the authorization server; `None` if there are
     /// neither.
     pub logins: Option<Arc<AuthorizationServer>>,
-    /// What the pages show besides the results of tools; `None` without pages.
+    /// What the pages show; `None` without pages.
     pub pages: Option<PageServices>,
     /// Authentication settings.
     pub auth: Auth,

@@ -46,8 +46,11 @@ impl SourceHandle {
             let mut item = source.load_item(reader, &get)?;
             set_content_origins(reader, source.name(), [&mut item.meta])?;
             let links = match links {
-                OwnLinks::Read => read_current_links(source, reader, &own_lookup(&item)),
                 OwnLinks::Skip => Ok(None),
+                links => {
+                    let lookup = links.lookup_of(item.meta.uri.id.clone());
+                    read_current_links(source, reader, &lookup)
+                }
             };
             Ok(ItemReading { item, links })
         })
@@ -55,13 +58,29 @@ impl SourceHandle {
     }
 }
 
-/// Whether an item is read with its own rows of links.
+/// Own rows of links with which an item is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OwnLinks {
-    /// With its names and the links with which it supersedes or is superseded.
-    Read,
-    /// Without.
+    /// None.
     Skip,
+    /// Its names, and the links with which it supersedes or is superseded.
+    Superseding,
+    /// Its names, all links in its text, and the text itself, which others may quote.
+    All,
+}
+
+impl OwnLinks {
+    /// Returns the lookup of these rows of an item.
+    pub(crate) fn lookup_of(self, id: String) -> LinkLookup {
+        let lookup = match self {
+            Self::Skip => return LinkLookup::default(),
+            Self::Superseding => {
+                LinkLookup { kinds: LinkKind::SUPERSEDING.to_vec(), ..LinkLookup::default() }
+            }
+            Self::All => LinkLookup { text_of: Some(id.clone()), ..LinkLookup::default() },
+        };
+        LinkLookup { links_of: vec![id.clone()], names_of: vec![id], ..lookup }
+    }
 }
 
 /// An item, and its own rows of links if they were requested.
@@ -69,19 +88,9 @@ pub(crate) enum OwnLinks {
 pub(crate) struct ItemReading {
     /// The item.
     pub(crate) item: Item,
-    /// Its names, and the links with which it supersedes or is superseded. `None` if they were not
+    /// The requested rows. `None` if none were
     /// requested, or if the links of items of an earlier version must be read before.
     pub(crate) links: Result<Option<LinkRows>, SourceError>,
-}
-
-fn own_lookup(item: &Item) -> LinkLookup {
-    let id = &item.meta.uri.id;
-    LinkLookup {
-        links_of: vec![id.clone()],
-        names_of: vec![id.clone()],
-        kinds: LinkKind::SUPERSEDING.to_vec(),
-        ..LinkLookup::default()
-    }
 }
 
 /// Reads links and names, after those of items that an earlier version stored.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use crate::{
     CallToolResult, Client, ClientCapabilities, Completion, CompletionRequest, Failure,
     FailureKind, Input, InputRequired, MAX_COMPLETIONS, NameStyle, Peer, ProtocolVersion,
-    RequestContext, RequestDefaults, Service, SessionId, ToolListing, Toolset,
+    RequestContext, RequestDefaults, Service, SessionId, ToolEntry, ToolListing, Toolset,
     message::{jsonrpc, pagination::list_page},
     methods::{
         key_scope::out_of_scope,
@@ -158,6 +158,23 @@ impl Service {
         }
     }
 
+    /// Checks the right to call a tool and its rate limit.
+    pub(crate) fn admit_tool(
+        &self,
+        context: &MethodContext<'_>,
+        tool: &ToolEntry,
+    ) -> Result<(), Failure> {
+        context.request_metrics.record_tool(tool.name);
+        let principal = &context.principal;
+        if !principal.has_right(tool.right) {
+            return Err(Failure::forbidden(tool.right));
+        }
+        match self.options.rates.count_tool_call(principal.user(), tool.name) {
+            Some(wait) => Err(Failure::too_many(wait)),
+            None => Ok(()),
+        }
+    }
+
     async fn call_tool(
         &self,
         context: &MethodContext<'_>,
@@ -166,14 +183,7 @@ impl Service {
         let CallToolParams { name, arguments } = parse_params(params)?;
         let catalog = self.handler.tools();
         let tool = catalog.find_tool(&name, &self.tool_listing(context))?;
-        context.request_metrics.record_tool(tool.name);
-        let principal = &context.principal;
-        if !principal.has_right(tool.right) {
-            return Err(Failure::forbidden(tool.right));
-        }
-        if let Some(wait) = self.options.rates.count_tool_call(principal.user(), tool.name) {
-            return Err(Failure::too_many(wait));
-        }
+        self.admit_tool(context, tool)?;
         if let (false, Some(headers)) = (context.revision.has_sessions(), &context.peer.headers) {
             check_parameter_headers(headers, &tool.schemas.input, arguments)?;
         }
@@ -381,7 +391,7 @@ impl Service {
         peer.name_style.or(self.options.name_style).unwrap_or_else(|| client.name_style())
     }
 
-    fn tool_listing(&self, context: &MethodContext<'_>) -> ToolListing {
+    pub(crate) fn tool_listing(&self, context: &MethodContext<'_>) -> ToolListing {
         let (client, options) = (&context.client, &self.options);
         let shown = |toolset: &Toolset| {
             let auto = || match toolset {

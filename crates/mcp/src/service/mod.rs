@@ -6,4 +6,4 @@ mod sessions;
 mod tool_call;
 
 pub use protocol_service::{Service, ServiceOptions};
-pub use tool_call::ToolCallError;
+pub use tool_call::CallProblem;

@@ -19,7 +19,7 @@ use crate::{
         request_metrics::RequestMetrics,
         signed_state::StateSigner,
     },
-    revision::{MethodResult, RequestMeta, RequestMode, detect_request_mode},
+    revision::{RequestMeta, RequestMode, detect_request_mode},
     session::protocol_sessions::{ProtocolSessions, SessionRecord},
 };
 use vademecum_core::{
@@ -335,7 +335,7 @@ impl Service {
         request_metrics.record_client(&context.client);
         let revision = context.revision;
         let channel = context.session_channel.clone();
-        let work = self.run_admitted(context, &method, params);
+        let work = self.run_admitted(peer, &method, self.dispatch_method(context, &method, params));
         let answer = match channel {
             Some(channel) => channel.run_cancellable(id, work).await,
             None => Some(work.await),
@@ -351,14 +351,13 @@ impl Service {
         }
     }
 
-    /// Acquires the permits that the method needs and runs it within the call timeout.
-    async fn run_admitted(
+    /// Acquires the permits that the method needs and runs its work within the call timeout.
+    pub(super) async fn run_admitted<T>(
         &self,
-        context: MethodContext<'_>,
+        peer: &Peer,
         method: &str,
-        params: Option<&RawValue>,
-    ) -> Result<MethodResult, Failure> {
-        let peer = context.peer;
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
         let user = peer.principal.user();
         let work = async {
             let _permit: Option<CallPermit> = match MessageCost::of_method(method) {
@@ -368,9 +367,7 @@ impl Service {
                 MessageCost::Immediate | MessageCost::LongLived | MessageCost::NoReply => None,
             };
             // A panic fails only its own request.
-            let answer =
-                AssertUnwindSafe(self.dispatch_method(context, method, params)).catch_unwind();
-            answer.await.unwrap_or_else(|_| {
+            AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
                 tracing::error!(method, "request handler panicked");
                 Err(Failure::panicked())
             })
@@ -390,7 +387,11 @@ impl Service {
 
     /// Checks the request rate limit and the right to use the method. Rights and rates of tools are
     /// checked once the tool is known.
-    fn check_admission(&self, principal: &Principal, method: &str) -> Result<(), Failure> {
+    pub(super) fn check_admission(
+        &self,
+        principal: &Principal,
+        method: &str,
+    ) -> Result<(), Failure> {
         if let Some(wait) = self.options.rates.count_request(principal.user()) {
             return Err(Failure::too_many(wait));
         }
@@ -404,7 +405,7 @@ impl Service {
     }
 
     /// Builds the context of a request; `None` if its session does not exist.
-    fn build_context<'a>(
+    pub(super) fn build_context<'a>(
         &self,
         peer: &'a Peer,
         id: &'a RawValue,

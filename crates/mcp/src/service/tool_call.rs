@@ -1,45 +1,89 @@
-//! Calls of tools by the program itself, for contracts that are not MCP.
+//! Calls of tools by the program itself, for pages.
 
-use serde_json::{Value, json};
+use serde_json::{
+    Value, json,
+    value::{RawValue, to_raw_value},
+};
+use tracing::Instrument as _;
 
-use crate::{Outbound, Peer, ReplyStatus, Service};
+use crate::{
+    Failure, Outbound, Peer, ProtocolVersion, Reply, ReplyStatus, RequestContext, Service,
+    message::jsonrpc::Request,
+    request::request_metrics::RequestMetrics,
+    revision::{RequestMeta, RequestMode},
+};
 
-/// A call of a tool that gave no result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ToolCallError {
-    /// Outcome of the message. It is `Ok` if the tool itself reports the error.
-    pub status: ReplyStatus,
-    /// The problem, for the caller.
-    pub message: String,
+const METHOD: &str = "tools/call";
+
+/// A call that was not admitted, or that failed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CallProblem<E> {
+    /// The peer lacks a right, has reached a limit, or the call took too long.
+    #[error("{message}")]
+    NotAdmitted {
+        /// Outcome for the peer.
+        status: ReplyStatus,
+        /// The problem, for the peer.
+        message: String,
+    },
+    /// The work failed.
+    #[error(transparent)]
+    Failed(E),
 }
 
 impl Service {
-    /// Calls a tool, as a message of the peer does, and returns its structured result. Rights,
-    /// limits, metrics and the audit log are those of any call.
-    pub async fn call_tool_as(
+    /// Runs `work` as a call of a tool by the peer. Rights, limits, metrics and the audit log are those
+    /// of a message that calls it with these arguments.
+    pub async fn run_as_tool<T, E>(
         &self,
         peer: &Peer,
         tool: &str,
         arguments: &Value,
-    ) -> Result<Value, ToolCallError> {
-        let message = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-            "params": { "name": tool, "arguments": arguments },
-        });
-        let reply = self.handle(peer, &message.to_string(), &Outbound::default()).await;
-        let fail =
-            |message: &str| ToolCallError { status: reply.status, message: message.to_owned() };
-        let text = reply.message.as_deref().unwrap_or_default();
-        let mut message: Value =
-            serde_json::from_str(text).map_err(|_| fail("there is no reply"))?;
-        if let Some(problem) = message["error"]["message"].as_str() {
-            return Err(fail(problem));
-        }
-        if message["result"]["isError"] == true {
-            let text = message["result"]["content"][0]["text"].as_str();
-            return Err(fail(text.unwrap_or("refused")));
-        }
-        Ok(message["result"]["structuredContent"].take())
+        work: impl AsyncFnOnce(&RequestContext) -> Result<T, E>,
+    ) -> Result<T, CallProblem<E>> {
+        let params = to_raw_value(&json!({ "name": tool, "arguments": arguments })).ok();
+        let request =
+            Request { id: RawValue::NULL, method: METHOD.into(), params: params.as_deref() };
+        let metrics = RequestMetrics::begin(&self.options.observer, peer, &request);
+        let answer =
+            self.run_tool_work(peer, tool, &metrics, work).instrument(metrics.span.clone()).await;
+        let revision = ProtocolVersion::NEWEST_WITH_SESSIONS;
+        let (status, answer) = match answer {
+            Ok(Ok(output)) => (ReplyStatus::Ok, Ok(output)),
+            Ok(Err(error)) => {
+                metrics.record_tool_error();
+                (ReplyStatus::Ok, Err(CallProblem::Failed(error)))
+            }
+            Err(failure) => {
+                metrics.record_failure(revision.error_code(&failure.kind), &failure.kind);
+                let status = revision.reply_status(&failure.kind);
+                let message = failure.message;
+                (status, Err(CallProblem::NotAdmitted { status, message }))
+            }
+        };
+        metrics.record_reply(&Reply { message: None, status, opened_session: None });
+        answer
+    }
+
+    async fn run_tool_work<T, E>(
+        &self,
+        peer: &Peer,
+        tool: &str,
+        metrics: &RequestMetrics<'_>,
+        work: impl AsyncFnOnce(&RequestContext) -> Result<T, E>,
+    ) -> Result<Result<T, E>, Failure> {
+        self.check_admission(&peer.principal, METHOD)?;
+        let mode = RequestMode::Session(ProtocolVersion::NEWEST_WITH_SESSIONS);
+        let (meta, outbound) = (RequestMeta::default(), Outbound::default());
+        let context = self.build_context(peer, RawValue::NULL, mode, meta, &outbound, metrics);
+        let context =
+            context.ok_or_else(|| Failure::invalid_request("the session does not exist"))?;
+        self.run_admitted(peer, METHOD, async {
+            let catalog = self.handler.tools();
+            let tool = catalog.find_tool(tool, &self.tool_listing(&context))?;
+            self.admit_tool(&context, tool)?;
+            Ok(work(&context.request_context(crate::Input::default())).await)
+        })
+        .await
     }
 }

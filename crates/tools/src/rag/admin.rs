@@ -29,22 +29,25 @@ pub struct RagAdminStats {}
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RagAdminStatsOutput {
     /// One for each source.
-    sources: Vec<RagSourceStats>,
+    pub sources: Vec<RagSourceStats>,
     stats: ElapsedStats,
 }
 
 /// Counts and sync status of a source.
 #[derive(Debug, Serialize, JsonSchema)]
-struct RagSourceStats {
+pub struct RagSourceStats {
     source_id: i64,
-    source_name: String,
-    docs: u64,
-    chunks: u64,
+    /// Name of the source.
+    pub source_name: String,
+    /// Number of documents.
+    pub docs: u64,
+    /// Number of chunks.
+    pub chunks: u64,
     /// Time of the last successful sync.
-    last_sync: Option<Timestamp>,
+    pub last_sync: Option<Timestamp>,
     /// Error of the last sync, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    last_error: Option<String>,
+    pub last_error: Option<String>,
 }
 
 /// Timing of the call, in milliseconds.

@@ -3,28 +3,11 @@
 use std::sync::Arc;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use serde::Deserialize;
 use serde_json::json;
-use vademecum_model::Timestamp;
+use vademecum_tools::RagAdminStats;
 
 use super::page_request::{PageProblem, PageRequest};
 use crate::templates::{CollectionSummary, Page, Section, collections_page};
-
-/// Counts of all sources of collections.
-#[derive(Deserialize)]
-struct Statistics {
-    sources: Vec<SourceStatistics>,
-}
-
-/// Counts of one source.
-#[derive(Deserialize)]
-struct SourceStatistics {
-    source_name: String,
-    docs: usize,
-    chunks: usize,
-    last_sync: Option<Timestamp>,
-    last_error: Option<String>,
-}
 
 /// Shows the collections.
 pub(super) async fn show_collections(request: HttpRequest) -> HttpResponse {
@@ -52,7 +35,7 @@ async fn build_collections_page(page: &PageRequest) -> Result<Page, PageProblem>
         None
     } else {
         // Only administrators learn how many documents there are, of all users.
-        page.call::<Statistics>("rag.admin.stats", json!({})).await.ok()
+        page.run_tool::<RagAdminStats>(&json!({})).await.ok()
     };
     let sources = statistics.map(|statistics| statistics.sources).unwrap_or_default();
     let summaries = records.into_iter().map(|record| {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use serde_json::json;
 use vademecum_core::config::Quotas;
+use vademecum_model::{Facet, ListRequest, SourceName};
 
 use super::page_request::{PageProblem, PageRequest};
-use crate::templates::{Health, Page, Section, health_page, views::ListView};
+use crate::templates::{Health, Page, Section, health_page};
 
 /// Shows the state of the server.
 pub(super) async fn show_health(request: HttpRequest) -> HttpResponse {
@@ -20,8 +20,8 @@ pub(super) async fn show_health(request: HttpRequest) -> HttpResponse {
 }
 
 async fn build_health_page(page: &PageRequest) -> Result<Page, PageProblem> {
-    let list: ListView =
-        page.call("knowledge.list", json!({ "limit": 0, "facets": ["sources"] })).await?;
+    let counts = ListRequest { facets: vec![Facet::Sources], ..ListRequest::default() };
+    let list = page.list(SourceName::ALL.to_vec(), counts, 0).await?;
     let (state, library) = (page.browser.state(), page.services.library(page.principal()));
     let (monitor, log) = (state.monitor.clone(), state.service.audit_log().clone());
     let (registry, user) = (Arc::clone(&page.services.registry), page.login.user.clone());
@@ -37,9 +37,8 @@ async fn build_health_page(page: &PageRequest) -> Result<Page, PageProblem> {
         }
     });
     let mut health = looked.await.map_err(|error| PageProblem::internal(&error))?;
-    health.items =
-        list.facets.sources.values.into_iter().map(|facet| (facet.value, facet.count)).collect();
-    let failed = list.notes.failed_sources.into_iter();
-    health.failed = failed.map(|failed| (failed.source, failed.reason)).collect();
+    health.items = list.facet(Facet::Sources).to_vec();
+    let failed = list.failed.into_iter();
+    health.failed = failed.map(|failed| (failed.source.to_string(), failed.reason)).collect();
     Ok(health_page(&health))
 }

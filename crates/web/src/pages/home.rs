@@ -1,10 +1,10 @@
 //! The first page.
 
 use actix_web::{HttpRequest, HttpResponse};
-use serde_json::json;
+use vademecum_model::{Facet, ListRequest, SourceName};
 
 use super::page_request::PageRequest;
-use crate::templates::{Section, home_page, views::ListView};
+use crate::templates::{Section, home_page};
 
 /// Number of items on the first page.
 const NEWEST: usize = 12;
@@ -15,7 +15,11 @@ pub(super) async fn show_home(request: HttpRequest) -> HttpResponse {
         Ok(page) => page,
         Err(answer) => return answer,
     };
-    let arguments = json!({ "limit": NEWEST, "facets": ["sources", "tags"] });
-    let list: Result<ListView, _> = page.call("knowledge.list", arguments).await;
-    page.respond(Section::Home, list.map(|list| home_page(&list)))
+    let request = ListRequest {
+        take: NEWEST,
+        facets: vec![Facet::Sources, Facet::Tags],
+        ..ListRequest::default()
+    };
+    let list = page.list(SourceName::ALL.to_vec(), request, 0).await;
+    page.respond_with_items(Section::Home, list.map(|list| home_page(&list)))
 }

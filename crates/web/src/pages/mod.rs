@@ -1,6 +1,6 @@
-//! The pages of the library for its user, in a browser. A page is one more contract on the same
-//! tools: its handler calls them through the protocol service, as a client does, so that rights,
-//! limits and the audit log are those of every call (`docs/adr/0038-pages.md`).
+//! The pages of the library for its user, in a browser. Its handlers call
+//! the functions that tools call, within the protocol service's `run_as_tool`: rights, limits and the
+//! audit log are those of every call (`docs/adr/0038-pages.md`).
 //!
 //! Start reading at [`PageRequest`](page_request::PageRequest).
 

@@ -5,10 +5,14 @@ use actix_web::{
     http::{StatusCode, header},
     web,
 };
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use vademecum_mcp::{Peer, PeerConnection, ReplyStatus, RequestDefaults};
+use vademecum_actors::{CallContext, CallError, ListItems, ListPage};
+use vademecum_mcp::{
+    CallProblem, Peer, PeerConnection, ReplyStatus, RequestContext, RequestDefaults,
+};
+use vademecum_model::{ListRequest, SourceName};
 use vademecum_oauth::{Endpoint, LoginSession};
+use vademecum_tools::{KnowledgeList, Tool};
 
 use super::{
     super::{
@@ -18,6 +22,9 @@ use super::{
     PageServices,
 };
 use crate::templates::{FormContext, Frame, Page, Section, problem_content};
+
+/// Length of the beginning of a listed item, in characters.
+const SNIPPET_LENGTH: usize = 200;
 
 /// Name of the transport in the audit log.
 pub(super) const TRANSPORT: &str = "page";
@@ -58,6 +65,21 @@ impl From<ServerFailure> for PageProblem {
     fn from(ServerFailure: ServerFailure) -> Self {
         let text = "The server has a problem. Try again; its log says more.";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, text)
+    }
+}
+
+impl From<CallProblem<CallError>> for PageProblem {
+    fn from(problem: CallProblem<CallError>) -> Self {
+        match problem {
+            CallProblem::NotAdmitted { status, message } => Self::new(status_of(status), message),
+            CallProblem::Failed(error) => {
+                let status = match error {
+                    CallError::NotFound(_) => StatusCode::NOT_FOUND,
+                    _ => StatusCode::BAD_REQUEST,
+                };
+                Self::new(status, error.to_string())
+            }
+        }
     }
 }
 
@@ -110,17 +132,55 @@ impl PageRequest {
         FormContext { csrf: self.login.csrf_token(), request: String::new() }
     }
 
-    /// Calls a tool, as a client of the user does, and reads its result.
-    pub(super) async fn call<T: DeserializeOwned>(
+    /// Runs work with the rights and limits of a call of a tool by the user, and with an entry in the
+    /// audit log.
+    pub(super) async fn run<T>(
         &self,
         tool: &str,
-        arguments: Value,
+        arguments: &Value,
+        work: impl AsyncFnOnce(&RequestContext) -> Result<T, CallError>,
     ) -> Result<T, PageProblem> {
         let service = &self.browser.state().service;
-        let result = service.call_tool_as(&self.peer, tool, &arguments).await;
-        let result =
-            result.map_err(|error| PageProblem::new(status_of(error.status), error.message))?;
-        serde_json::from_value(result).map_err(|error| PageProblem::internal(&error))
+        service.run_as_tool(&self.peer, tool, arguments, work).await.map_err(PageProblem::from)
+    }
+
+    /// Runs a tool, and returns its output.
+    pub(super) async fn run_tool<T: Tool>(
+        &self,
+        arguments: &Value,
+    ) -> Result<T::Output, PageProblem> {
+        let tools = &self.services.tools;
+        self.run(T::NAME, arguments, async |call| tools.run_tool::<T>(arguments, call).await).await
+    }
+
+    /// Lists items of the library.
+    pub(super) async fn list(
+        &self,
+        sources: Vec<SourceName>,
+        request: ListRequest,
+        offset: usize,
+    ) -> Result<ListPage, PageProblem> {
+        let library = self.services.library(self.principal());
+        let arguments = json!({ "sources": sources, "limit": request.take, "offset": offset });
+        let page = self.run(KnowledgeList::NAME, &arguments, async |call| {
+            let context = CallContext::from_request(call);
+            let snippet_length = SNIPPET_LENGTH;
+            let list = ListItems { sources, request, offset, snippet_length, as_of: None, context };
+            let page = library.list_items(list).await?;
+            call.items.record(page.hits.iter().map(|hit| &hit.uri));
+            Ok(page)
+        });
+        page.await
+    }
+
+    /// Renders a page that shows texts of the library, without invisible and control characters.
+    pub(super) fn respond_with_items(
+        &self,
+        section: Section,
+        shown: Result<Page, PageProblem>,
+    ) -> HttpResponse {
+        let tools = self.services.tools.services();
+        self.respond(section, shown.map(|page| page.map_texts(|text| tools.clean_text(text))))
     }
 
     /// Renders a page in the frame of the library.

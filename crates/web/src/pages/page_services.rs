@@ -1,4 +1,4 @@
-//! What the pages show besides the results of tools.
+//! What the pages show.
 
 use std::sync::Arc;
 
@@ -6,10 +6,13 @@ use vademecum_accounts::{Accounts, audit::AuditStore};
 use vademecum_actors::{Library, UserRegistry, collections::Catalogue};
 use vademecum_core::auth::Principal;
 use vademecum_import::ReaderLimits;
+use vademecum_tools::ToolRegistry;
 
-/// What the pages show besides the results of tools.
+/// What the pages show.
 #[derive(Clone, Debug)]
 pub struct PageServices {
+    /// The tools that pages run.
+    pub tools: Arc<ToolRegistry>,
     /// Libraries of the users.
     pub registry: Arc<UserRegistry>,
     /// Catalogue of collections.

@@ -2,9 +2,10 @@
 
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Map, Value, json};
+use vademecum_tools::{KnowledgeSearch, SearchResults};
 
 use super::page_request::PageRequest;
-use crate::templates::{RESULTS_PER_PAGE, SearchTerms, Section, search_page, views::SearchView};
+use crate::templates::{RESULTS_PER_PAGE, SearchTerms, Section, search_page};
 
 /// Length of a snippet, in characters.
 const SNIPPET_LENGTH: usize = 240;
@@ -28,10 +29,11 @@ pub(super) async fn show_search(request: HttpRequest) -> HttpResponse {
     let shown = if terms.query.is_empty() {
         Ok(search_page(&terms, None))
     } else {
-        let found: Result<SearchView, _> = page.call("knowledge.search", arguments(&terms)).await;
+        let found = page.run_tool::<KnowledgeSearch>(&arguments(&terms)).await;
+        let found = found.map(|found| found.map_results(SearchResults::into_hits));
         found.map(|found| search_page(&terms, Some(&found)))
     };
-    page.respond(Section::Search, shown)
+    page.respond_with_items(Section::Search, shown)
 }
 
 fn arguments(terms: &SearchTerms) -> Value {

@@ -1,13 +1,10 @@
 //! The timeline.
 
-use actix_web::{HttpRequest, HttpResponse};
-use serde_json::{Map, Value, json};
-use vademecum_model::SourceName;
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode};
+use vademecum_model::{Facet, Filters, ListRequest, SourceName, Timestamp};
 
 use super::page_request::{PageProblem, PageRequest};
-use crate::templates::{
-    ITEMS_PER_PAGE, MonthCounts, Page, Section, TimelineTerms, timeline_page, views::ListView,
-};
+use crate::templates::{ITEMS_PER_PAGE, MonthCounts, Page, Section, TimelineTerms, timeline_page};
 
 /// Shows the items by month.
 pub(super) async fn show_timeline(request: HttpRequest) -> HttpResponse {
@@ -16,7 +13,7 @@ pub(super) async fn show_timeline(request: HttpRequest) -> HttpResponse {
         Err(answer) => return answer,
     };
     let shown = build_timeline(&page).await;
-    page.respond(Section::Timeline, shown)
+    page.respond_with_items(Section::Timeline, shown)
 }
 
 async fn build_timeline(page: &PageRequest) -> Result<Page, PageProblem> {
@@ -28,44 +25,32 @@ async fn build_timeline(page: &PageRequest) -> Result<Page, PageProblem> {
         month: text("month"),
         offset: page.number("offset"),
     };
+    let sources = terms.sources().ok_or_else(|| {
+        PageProblem::new(StatusCode::BAD_REQUEST, format!("there is no source `{}`", terms.source))
+    })?;
+    let all = ListRequest {
+        filters: Filters {
+            tags: Some(terms.tag.clone()).into_iter().filter(|tag| !tag.is_empty()).collect(),
+            ..Filters::default()
+        },
+        folder: Some(terms.folder.clone()).filter(|folder| !folder.is_empty()),
+        ..ListRequest::default()
+    };
     let mut months = MonthCounts::new();
     for source in SourceName::ALL {
-        let is_wanted = terms.source.is_empty() || terms.source == source.as_str();
-        // Only notes are in folders.
-        let is_possible = terms.folder.is_empty() || source == SourceName::Notes;
-        let values = if is_wanted && is_possible {
-            let mut arguments = limits(&terms);
-            arguments.insert("sources".to_owned(), json!([source]));
-            arguments.insert("facets".to_owned(), json!(["months"]));
-            let counted: ListView = page.call("knowledge.list", Value::Object(arguments)).await?;
-            counted.facets.months.values
+        let values = if sources.contains(&source) {
+            let request = ListRequest { facets: vec![Facet::Months], ..all.clone() };
+            page.list(vec![source], request, 0).await?.facet(Facet::Months).to_vec()
         } else {
             Vec::new()
         };
         months.push((source, values));
     }
-    let mut arguments = limits(&terms);
-    arguments.insert("limit".to_owned(), json!(ITEMS_PER_PAGE));
-    arguments.insert("offset".to_owned(), json!(terms.offset));
-    if !terms.source.is_empty() {
-        arguments.insert("sources".to_owned(), json!([terms.source]));
-    }
+    let mut request = ListRequest { take: ITEMS_PER_PAGE, ..all };
     if let Some((first, next)) = terms.days() {
-        arguments.insert("after".to_owned(), json!(first));
-        arguments.insert("before".to_owned(), json!(next));
+        request.filters.after = Timestamp::parse(&first).ok();
+        request.filters.before = Timestamp::parse(&next).ok();
     }
-    let list: ListView = page.call("knowledge.list", Value::Object(arguments)).await?;
+    let list = page.list(sources, request, terms.offset).await?;
     Ok(timeline_page(&terms, &months, &list))
-}
-
-/// Returns the limits that the picture and the list share.
-fn limits(terms: &TimelineTerms) -> Map<String, Value> {
-    let mut arguments = Map::new();
-    if !terms.tag.is_empty() {
-        arguments.insert("tags".to_owned(), json!([terms.tag]));
-    }
-    if !terms.folder.is_empty() {
-        arguments.insert("folder".to_owned(), json!(terms.folder));
-    }
-    arguments
 }

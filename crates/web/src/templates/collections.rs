@@ -13,7 +13,7 @@ use super::{
 pub(crate) struct CollectionSummary {
     pub(crate) name: String,
     /// Numbers of documents and passages, if the user may know them.
-    pub(crate) counts: Option<(usize, usize)>,
+    pub(crate) counts: Option<(u64, u64)>,
     pub(crate) is_shared: bool,
     pub(crate) updated_at: Option<Timestamp>,
     /// Error of the last synchronisation, or the reason why nothing else is known.

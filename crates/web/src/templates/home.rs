@@ -1,16 +1,17 @@
 //! The first page: what the library holds, and what changed last.
 
 use maud::html;
+use vademecum_actors::ListPage;
+use vademecum_model::Facet;
 
 use super::{
     Page,
     parts::{count, entry, path_with, source_label, tag_link},
-    views::ListView,
 };
 
 /// Returns the first page of a library.
-pub(crate) fn home_page(list: &ListView) -> Page {
-    let sources = &list.facets.sources.values;
+pub(crate) fn home_page(list: &ListPage) -> Page {
+    let tags = list.facet(Facet::Tags);
     let content = html! {
         @if list.total == 0 {
             h1 { "Your library is empty" }
@@ -22,21 +23,21 @@ pub(crate) fn home_page(list: &ListView) -> Page {
         } @else {
             h1 { "Your library" }
             ul.tiles {
-                @for facet in sources {
+                @for (source, items) in list.facet(Facet::Sources) {
                     li {
-                        a href=(path_with("/timeline", [("source", facet.value.as_str())])) {
-                            strong { (count(facet.count)) }
-                            span { (facet.value.parse().map_or("Items", source_label)) }
+                        a href=(path_with("/timeline", [("source", source.as_str())])) {
+                            strong { (count(*items)) }
+                            span { (source.parse().map_or("Items", source_label)) }
                         }
                     }
                 }
             }
-            @if !list.facets.tags.values.is_empty() {
+            @if !tags.is_empty() {
                 h2 { "Tags" }
-                p.tags { @for tag in list.facets.tags.values.iter().take(24) { (tag_link(&tag.value)) " " } }
+                p.tags { @for (tag, _) in tags.iter().take(24) { (tag_link(tag)) " " } }
             }
             h2 { "Last changed" }
-            @for hit in &list.results { (entry(hit, "")) }
+            @for hit in &list.hits { (entry(hit, "")) }
             p { a href="/timeline" { "All items, by month" } }
         }
     };

@@ -5,15 +5,17 @@ use std::ops::Range;
 use maud::{Markup, html};
 use pulldown_cmark::HeadingLevel;
 use serde_json::{Map, Value};
-use vademecum_model::Uri;
+use vademecum_model::{Hit, Uri};
+use vademecum_search::Item;
 use vademecum_services::permalink::item_path;
+use vademecum_tools::{LinkedItem, LinksResponse};
+use vademecum_vault::journal::{ItemChange, ItemHistory};
 
 use super::{
     Page,
     link_picture::link_picture,
     markdown::{MarkdownText, is_web_address},
-    parts::{day, entry, minute, path_with, source_label, tag_link},
-    views::{ChangeView, HistoryView, HitView, ItemView, LinkedItemView, LinksView},
+    parts::{date, day, display_title, entry, minute, path_with, source_label, tag_link, tags},
 };
 
 /// Length of the snippet of a match, in characters.
@@ -25,19 +27,17 @@ const MAX_PARAGRAPH_BYTES: usize = 1_000;
 #[derive(Debug)]
 pub(crate) struct ItemPage {
     /// The item.
-    pub(crate) item: ItemView,
+    pub(crate) item: Item,
     /// Place of the match, in characters of the whole text.
     pub(crate) place: Option<usize>,
     /// Message of a conversation to mark.
     pub(crate) part: String,
     /// Query that found the item.
     pub(crate) query: String,
-    /// Links of the item.
-    pub(crate) links: LinksView,
-    /// Similar items.
-    pub(crate) related: Vec<HitView>,
-    /// Changes of the item.
-    pub(crate) history: HistoryView,
+    /// Links of the item, if it can have any.
+    pub(crate) links: Option<LinksResponse>,
+    /// Changes of the item, if they are kept.
+    pub(crate) history: Option<ItemHistory>,
 }
 
 /// Returns the page of an item.
@@ -49,28 +49,44 @@ pub(crate) fn item_page(shown: &ItemPage) -> Page {
             p.back { a href=(results) { "← Results for “" (shown.query) "”" } }
         }
         article.item {
-            h1 dir="auto" { (meta.display_title()) }
+            h1 dir="auto" { (display_title(meta)) }
             (about(meta))
-            div.text dir="auto" lang=[shown.item.language.as_deref()] { (text(shown)) }
+            div.text dir="auto" lang=[shown.item.language] { (text(shown)) }
             (continuation(shown))
         }
         (links(shown))
-        @if !shown.related.is_empty() {
-            section aria-labelledby="related" {
-                h2 #related { "Similar" }
-                @for hit in &shown.related { (entry(hit, "")) }
-            }
-        }
-        (history(&shown.history))
+        // The script replaces this link by the list.
+        p #similar { a href=(similar_path(&meta.uri)) data-replace="similar" { "Similar items" } }
+        @if let Some(history) = &shown.history { (versions(history)) }
     };
-    Page::new(meta.display_title(), content)
+    Page::new(display_title(meta), content)
 }
 
-fn about(meta: &HitView) -> Markup {
+/// Returns the page of the items that are similar to one.
+pub(crate) fn similar_page(uri: &Uri, hits: &[Hit]) -> Page {
+    let content = html! {
+        p.back { a href=(item_path(uri, None)) { "← The item" } }
+        section #similar aria-labelledby="related" {
+            @if hits.is_empty() {
+                p.muted { "There are no similar items." }
+            } @else {
+                h2 #related { "Similar" }
+                @for hit in hits { (entry(hit, "")) }
+            }
+        }
+    };
+    Page::new("Similar items", content)
+}
+
+fn similar_path(uri: &Uri) -> String {
+    path_with(&item_path(uri, None), [("similar", "1")])
+}
+
+fn about(meta: &Hit) -> Markup {
     html! {
         p.about {
             span.source { (source_label(meta.source)) }
-            @if let Some(date) = meta.date() { (day(date)) }
+            @if let Some(date) = date(meta) { (day(date)) }
             @if let Some(folder) = meta.folder.as_deref().filter(|it| !it.is_empty()) {
                 span { "in " (folder) }
             }
@@ -78,7 +94,7 @@ fn about(meta: &HitView) -> Markup {
             @if let Some(url) = meta.url.as_deref().filter(|url| is_web_address(url)) {
                 a href=(url) rel="noreferrer" { "Original" }
             }
-            @for tag in meta.tags() { (tag_link(tag)) }
+            @for tag in tags(meta) { (tag_link(tag)) }
         }
         @for newer in &meta.superseded_by {
             p.notice.warning {
@@ -92,7 +108,7 @@ fn about(meta: &HitView) -> Markup {
 }
 
 fn text(shown: &ItemPage) -> Markup {
-    let resolve = |name: &str| resolve_link(&shown.links, name);
+    let resolve = |name: &str| resolve_link(shown.links.as_ref()?, name);
     let above = if shown.item.content.is_string() { HeadingLevel::H1 } else { HeadingLevel::H2 };
     let plain =
         |text: &str| MarkdownText { text, passage: None, above, resolve: &resolve }.render();
@@ -173,15 +189,18 @@ fn continuation(shown: &ItemPage) -> Markup {
 }
 
 fn links(shown: &ItemPage) -> Markup {
-    let LinksView { out, incoming, shared, unresolved } = &shown.links;
+    let Some(links) = &shown.links else { return html! {} };
+    let out = links.out.as_deref().unwrap_or_default();
+    let incoming = links.incoming.as_deref().unwrap_or_default();
+    let unresolved = links.unresolved.as_deref().unwrap_or_default();
     html! {
-        @if !(out.is_empty() && incoming.is_empty() && shared.is_empty()) {
+        @if !(out.is_empty() && incoming.is_empty() && links.shared.is_empty()) {
             section.links aria-labelledby="links" {
                 h2 #links { "Links" }
-                (link_picture(&shown.item.meta.display_title(), incoming, out))
+                (link_picture(&display_title(&shown.item.meta), incoming, out))
                 (link_list("Linked from", incoming))
                 (link_list("Links to", out))
-                (link_list("Same address in", shared))
+                (link_list("Same address in", &links.shared))
             }
         }
         @if !unresolved.is_empty() {
@@ -196,7 +215,7 @@ fn links(shown: &ItemPage) -> Markup {
     }
 }
 
-fn link_list(title: &str, items: &[LinkedItemView]) -> Markup {
+fn link_list(title: &str, items: &[LinkedItem]) -> Markup {
     html! {
         @if !items.is_empty() {
             h3 { (title) }
@@ -214,7 +233,7 @@ fn link_list(title: &str, items: &[LinkedItemView]) -> Markup {
     }
 }
 
-fn history(history: &HistoryView) -> Markup {
+fn versions(history: &ItemHistory) -> Markup {
     html! {
         @if !history.changes.is_empty() {
             details {
@@ -227,10 +246,10 @@ fn history(history: &HistoryView) -> Markup {
     }
 }
 
-fn version(change: &ChangeView) -> Markup {
+fn version(change: &ItemChange) -> Markup {
     html! {
         p {
-            strong { "Version " (change.version) } ", " (change.action) " "
+            strong { "Version " (change.version) } ", " (change.action.as_str()) " "
             (minute(change.changed_at))
             @if let Some(client) = &change.client { " by " (client) }
             @if let Some(tool) = &change.tool { " (" (tool) ")" }
@@ -246,15 +265,16 @@ fn version(change: &ChangeView) -> Markup {
 }
 
 /// Returns the path of the item that a link in a text names.
-fn resolve_link(links: &LinksView, name: &str) -> Option<String> {
+fn resolve_link(links: &LinksResponse, name: &str) -> Option<String> {
     let name = name.split(['#', '|']).next()?.trim();
+    let out = links.out.as_deref().unwrap_or_default();
     let stem = name.rsplit('/').next()?.trim_end_matches(".md").replace("%20", " ");
     // The text around a link names the item as this text does, if its title is another.
-    let is_named = |item: &&LinkedItemView| item.title.eq_ignore_ascii_case(&stem);
-    let is_linked = |item: &&LinkedItemView| {
+    let is_named = |item: &&LinkedItem| item.title.eq_ignore_ascii_case(&stem);
+    let is_linked = |item: &&LinkedItem| {
         item.context.contains(&format!("[[{name}")) || item.context.contains(&format!("]({name}"))
     };
-    let found = links.out.iter().find(is_named).or_else(|| links.out.iter().find(is_linked));
+    let found = out.iter().find(is_named).or_else(|| out.iter().find(is_linked));
     let uri: &Uri = &found?.uri;
     (!stem.is_empty()).then(|| item_path(uri, None))
 }

@@ -1,6 +1,6 @@
 //! The frame of every page.
 
-use maud::{DOCTYPE, Markup, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use vademecum_oauth::Endpoint;
 
 use super::{FormContext, Script, StyleSheet};
@@ -108,6 +108,12 @@ impl Page {
     /// Puts the page into the frame of the library.
     pub(crate) fn framed(self, frame: Frame) -> Self {
         Self { frame: Some(frame), ..self }
+    }
+
+    /// Converts the title and the content, which is HTML.
+    pub(crate) fn map_texts(self, convert: impl Fn(String) -> String) -> Self {
+        let content = PreEscaped(convert(self.content.into_string()));
+        Self { title: convert(self.title), content, ..self }
     }
 
     /// Renders the whole document.

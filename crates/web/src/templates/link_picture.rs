@@ -3,8 +3,7 @@
 
 use maud::{Markup, html};
 use vademecum_services::permalink::item_path;
-
-use super::views::LinkedItemView;
+use vademecum_tools::LinkedItem;
 
 /// Maximum number of items on each side.
 const MAX_SIDE: usize = 10;
@@ -18,8 +17,8 @@ const LINE: usize = 30;
 /// Returns the picture. The lists below it say the same, so readers of screens skip it.
 pub(super) fn link_picture(
     title: &str,
-    incoming: &[LinkedItemView],
-    outgoing: &[LinkedItemView],
+    incoming: &[LinkedItem],
+    outgoing: &[LinkedItem],
 ) -> Markup {
     let (left, right) = (distinct(incoming), distinct(outgoing));
     let lines = left.len().max(right.len()).max(2);
@@ -41,7 +40,7 @@ enum Side {
     Right,
 }
 
-fn side(items: &[&LinkedItemView], middle: usize, side: Side) -> Markup {
+fn side(items: &[&LinkedItem], middle: usize, side: Side) -> Markup {
     let (x, label, anchor) = match side {
         Side::Left => (230, 218, "end"),
         Side::Right => (WIDTH - 230, WIDTH - 218, "start"),
@@ -62,8 +61,8 @@ fn side(items: &[&LinkedItemView], middle: usize, side: Side) -> Markup {
 }
 
 /// Returns the first items, each once.
-fn distinct(items: &[LinkedItemView]) -> Vec<&LinkedItemView> {
-    let mut found: Vec<&LinkedItemView> = Vec::new();
+fn distinct(items: &[LinkedItem]) -> Vec<&LinkedItem> {
+    let mut found: Vec<&LinkedItem> = Vec::new();
     for item in items {
         if found.len() < MAX_SIDE && found.iter().all(|known| known.uri != item.uri) {
             found.push(item);

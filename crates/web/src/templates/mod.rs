@@ -2,7 +2,7 @@
 //! JavaScript, and load nothing but one style sheet and one script of this server.
 //!
 //! Start reading at `Page`: every page is one, and `StyleSheet` is its look. A page is a function
-//! from values to text; it reads no store and knows no socket. `views` has the values.
+//! from values to text; it reads no store and knows no socket.
 
 mod account;
 mod activity;
@@ -30,7 +30,6 @@ mod script;
 mod search;
 mod style_sheet;
 mod timeline;
-pub(crate) mod views;
 
 pub(crate) use account::{REVOKE_KEY_PATH, account_page};
 pub(crate) use activity::{Activity, ENTRIES_PER_PAGE, activity_page};
@@ -42,7 +41,7 @@ pub(crate) use fields::FormContext;
 pub(crate) use health::{Health, health_page};
 pub(crate) use home::home_page;
 pub(crate) use imports::{FILES_PER_PAGE, ImportedFile, Imports, UPLOAD_PATH, imports_page};
-pub(crate) use item::{ItemPage, item_page};
+pub(crate) use item::{ItemPage, item_page, similar_page};
 pub(crate) use layout::{Frame, Page, Section};
 pub(crate) use login::{LoginPage, login_code_page, login_page};
 pub(crate) use map::map_content;

@@ -1,11 +1,11 @@
 //! Parts that several pages share.
 
+use std::fmt::Display;
+
 use maud::{Markup, html};
 use url::form_urlencoded;
-use vademecum_model::{SourceName, Timestamp};
+use vademecum_model::{Highlight, Hit, SourceName, Timestamp};
 use vademecum_services::permalink::item_path;
-
-use super::views::{HighlightView, HitView};
 
 /// Returns the name of a source for people.
 pub(super) fn source_label(source: SourceName) -> &'static str {
@@ -46,7 +46,7 @@ pub(super) fn minute(time: Timestamp) -> Markup {
 }
 
 /// Returns a number with separated thousands.
-pub(super) fn count(number: usize) -> String {
+pub(super) fn count(number: impl Display) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -58,28 +58,44 @@ pub(super) fn count(number: usize) -> String {
     text
 }
 
+/// Returns the title, or the URI of an item without one.
+pub(super) fn display_title(hit: &Hit) -> String {
+    let title = hit.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
+    title.map_or_else(|| hit.uri.to_string(), str::to_owned)
+}
+
+/// Returns the tags.
+pub(super) fn tags(hit: &Hit) -> &[String] {
+    hit.tags.as_deref().unwrap_or_default()
+}
+
+/// Returns the time of the last change, or that of the creation.
+pub(super) fn date(hit: &Hit) -> Option<Timestamp> {
+    hit.last_modified.or(hit.created_at)
+}
+
 /// Returns an entry of a list of items: title, snippet, source, date and tags.
-pub(super) fn entry(hit: &HitView, query: &str) -> Markup {
+pub(super) fn entry(hit: &Hit, query: &str) -> Markup {
     let place = item_path(&hit.uri, hit.loc.as_ref());
     let separator = if place.contains('?') { '&' } else { '?' };
     let query = path_with("", [("q", query)]).replace('?', "");
     let href = if query.is_empty() { place } else { format!("{place}{separator}{query}") };
     html! {
         article.entry {
-            h3 { a href=(href) dir="auto" { (hit.display_title()) } }
+            h3 { a href=(href) dir="auto" { (display_title(hit)) } }
             @if let Some(snippet) = hit.snippet.as_deref().filter(|text| !text.trim().is_empty()) {
-                p.snippet dir="auto" { (marked(snippet, &hit.highlights)) }
+                p.snippet dir="auto" { (marked(snippet, hit.highlights.as_deref().unwrap_or_default())) }
             }
             p.about {
                 span.source { (source_label(hit.source)) }
-                @if let Some(date) = hit.date() { (day(date)) }
+                @if let Some(date) = date(hit) { (day(date)) }
                 @if let Some(sender) = &hit.sender { span { "by " (sender) } }
                 @if let Some(start) = hit.start_ms { span { "at " (clock(start)) } }
                 @if let Some(folder) = hit.folder.as_deref().filter(|it| !it.is_empty()) {
                     span { "in " (folder) }
                 }
                 @if let Some(kind) = &hit.media_type { span { (kind) } }
-                @for tag in hit.tags().iter().take(6) { (tag_link(tag)) }
+                @for tag in tags(hit).iter().take(6) { (tag_link(tag)) }
             }
             @if let Some(newer) = hit.superseded_by.first() {
                 p.about { "Replaced by " a href=(item_path(&newer.uri, None)) { (newer.title) } }
@@ -94,7 +110,7 @@ pub(super) fn tag_link(tag: &str) -> Markup {
 }
 
 /// Returns a text with its matches marked. Ranges that overlap or lie outside are left out.
-fn marked(text: &str, highlights: &[HighlightView]) -> Markup {
+fn marked(text: &str, highlights: &[Highlight]) -> Markup {
     let letters: Vec<char> = text.chars().collect();
     let part = |start: usize, end: usize| -> String {
         letters.get(start..end).map(|part| part.iter().collect()).unwrap_or_default()
@@ -102,7 +118,7 @@ fn marked(text: &str, highlights: &[HighlightView]) -> Markup {
     let mut at = 0;
     let mut pieces = Vec::new();
     for highlight in highlights {
-        let HighlightView { start, end } = *highlight;
+        let Highlight { start, end } = *highlight;
         if start >= at && start < end && end <= letters.len() {
             pieces.push((part(at, start), part(start, end)));
             at = end;
@@ -157,7 +173,7 @@ mod tests {
 
     #[test]
     fn matches_are_marked_and_text_is_escaped() {
-        let ranges = [(2, 5), (4, 6), (7, 99)].map(|(start, end)| HighlightView { start, end });
+        let ranges = [(2, 5), (4, 6), (7, 99)].map(|(start, end)| Highlight { start, end });
         let shown = marked("a <b> ö", &ranges).into_string();
         assert_eq!(shown, "a <mark>&lt;b&gt;</mark> ö");
     }

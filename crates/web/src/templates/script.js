@@ -46,6 +46,19 @@ if (field && document.querySelector("#results")) {
   });
 }
 
+// A part of a page that takes longer comes from an address of its own.
+for (const link of document.querySelectorAll("a[data-replace]")) {
+  const id = link.dataset.replace;
+  fetch(link.href, { redirect: "error" })
+    .then((answer) => (answer.ok ? answer.text() : ""))
+    .then((text) => {
+      const page = new DOMParser().parseFromString(policy.createHTML(text), "text/html");
+      const found = page.getElementById(id);
+      if (found) document.getElementById(id).replaceWith(found);
+    })
+    .catch(() => {});
+}
+
 // Keys: / goes to the search field, j and k to the next and previous result.
 document.addEventListener("keydown", (event) => {
   const typing = event.target.matches("input, textarea, select, [contenteditable]");

@@ -3,12 +3,12 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use maud::{Markup, html};
-use vademecum_model::SourceName;
+use vademecum_model::{Hit, SourceName};
+use vademecum_tools::{PHRASE_NOT_FOUND, SearchResponse};
 
 use super::{
     Page,
-    parts::{count, entry, pager, path_with, source_label},
-    views::{HitView, SearchView},
+    parts::{count, entry, pager, path_with, source_label, tags},
 };
 
 /// Number of results on a page.
@@ -53,7 +53,7 @@ impl SearchTerms {
 }
 
 /// Returns the page of results; without any if nothing was searched for.
-pub(crate) fn search_page(terms: &SearchTerms, found: Option<&SearchView>) -> Page {
+pub(crate) fn search_page(terms: &SearchTerms, found: Option<&SearchResponse<Vec<Hit>>>) -> Page {
     let content = html! {
         h1 { @if terms.query.is_empty() { "Search" } @else { "Results for “" (terms.query) "”" } }
         (source_links(terms))
@@ -86,20 +86,20 @@ fn source_links(terms: &SearchTerms) -> Markup {
 
 /// Returns links to the same search with each of the most frequent tags of the results shown, and
 /// how many of these have it.
-fn tag_links(terms: &SearchTerms, found: &SearchView) -> Markup {
+fn tag_links(terms: &SearchTerms, found: &SearchResponse<Vec<Hit>>) -> Markup {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for tag in found.results.iter().flat_map(HitView::tags) {
+    for tag in found.results.iter().flat_map(tags) {
         *counts.entry(tag).or_default() += 1;
     }
     counts.remove(terms.tag.as_str());
-    let mut tags: Vec<(&str, usize)> = counts.into_iter().collect();
-    tags.sort_by_key(|(_, count)| Reverse(*count));
-    tags.truncate(MAX_TAG_LINKS);
+    let mut frequent: Vec<(&str, usize)> = counts.into_iter().collect();
+    frequent.sort_by_key(|(_, count)| Reverse(*count));
+    frequent.truncate(MAX_TAG_LINKS);
     let address = |tag: &str| SearchTerms { tag: tag.to_owned(), ..terms.clone() }.address(0);
     html! {
-        @if !tags.is_empty() {
+        @if !frequent.is_empty() {
             nav.chips aria-label="Tags of these results" {
-                @for (tag, count) in tags { a href=(address(tag)) { "#" (tag) " " (count) } }
+                @for (tag, count) in frequent { a href=(address(tag)) { "#" (tag) " " (count) } }
             }
         }
     }
@@ -137,8 +137,8 @@ fn filters(terms: &SearchTerms) -> Markup {
     }
 }
 
-fn results(terms: &SearchTerms, found: &SearchView) -> Markup {
-    let notes = &found.notes;
+fn results(terms: &SearchTerms, found: &SearchResponse<Vec<Hit>>) -> Markup {
+    let notes = found.meta.clone().unwrap_or_default();
     html! {
         @if let Some(words) = &notes.searched_for {
             p.notice { "Some words occur nowhere. These are results for “" (words) "”." }
@@ -146,11 +146,11 @@ fn results(terms: &SearchTerms, found: &SearchView) -> Markup {
         @if let Some(words) = &notes.did_you_mean {
             p.notice { "Some words occur nowhere. Did you mean “" (words) "”?" }
         }
-        @if notes.phrase_not_found {
-            p.notice { "The quoted words do not occur together; search for them without quotes." }
+        @if notes.phrase_not_found == Some(true) {
+            p.notice { (PHRASE_NOT_FOUND) }
         }
         @for failed in &notes.failed_sources {
-            p.notice.warning { "No answer from " (failed.source) ": " (failed.reason) "." }
+            p.notice.warning { "No answer from " (failed.display_name()) ": " (failed.reason) "." }
         }
         @if found.results.is_empty() {
             p { "Nothing was found." @if terms.has_filters() { " Fewer filters may help." } }

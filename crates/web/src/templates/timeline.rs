@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
+use vademecum_actors::ListPage;
 use vademecum_model::SourceName;
 
 use super::{
     Page,
-    parts::{count, entry, pager, path_with, source_label},
-    views::{FacetValueView, HitView, ListView},
+    parts::{count, date, entry, pager, path_with, source_label},
 };
 
 /// Number of items on a page.
@@ -48,6 +48,20 @@ impl TimelineTerms {
         )
     }
 
+    /// Returns the sources that can have the items; `None` if the name of the source is unknown.
+    pub(crate) fn sources(&self) -> Option<Vec<SourceName>> {
+        let named: Option<SourceName> = match self.source.as_str() {
+            "" => None,
+            name => Some(name.parse().ok()?),
+        };
+        // Only notes are in folders.
+        let is_possible = |source: &SourceName| {
+            named.is_none_or(|named| named == *source)
+                && (self.folder.is_empty() || *source == SourceName::Notes)
+        };
+        Some(SourceName::ALL.into_iter().filter(is_possible).collect())
+    }
+
     /// Returns the first day of the month, and that of the next one; `None` without a valid month.
     pub(crate) fn days(&self) -> Option<(String, String)> {
         let (year, month) = self.month.split_once('-')?;
@@ -61,10 +75,12 @@ impl TimelineTerms {
 }
 
 /// Numbers of items of each month, by source.
-pub(crate) type MonthCounts = Vec<(SourceName, Vec<FacetValueView>)>;
+pub(crate) type MonthCounts = Vec<(SourceName, Vec<(String, usize)>)>;
 
 /// Returns the timeline.
-pub(crate) fn timeline_page(terms: &TimelineTerms, months: &MonthCounts, list: &ListView) -> Page {
+pub(crate) fn timeline_page(terms: &TimelineTerms, months: &MonthCounts, list: &ListPage) -> Page {
+    let end = terms.offset.saturating_add(list.hits.len());
+    let next = (end < list.total && !list.hits.is_empty()).then_some(end);
     let content = html! {
         h1 { "Timeline" }
         (source_links(terms))
@@ -72,21 +88,21 @@ pub(crate) fn timeline_page(terms: &TimelineTerms, months: &MonthCounts, list: &
             p { (limits) " " a href="/timeline" { "Show all" } }
         }
         (picture(terms, months))
-        @if list.results.is_empty() {
+        @if list.hits.is_empty() {
             p { "No items." }
         } @else {
             p.muted { (count(list.total)) @if list.total == 1 { " item" } @else { " items" } }
         }
-        @for (index, hit) in list.results.iter().enumerate() {
-            @let month = hit.date().map(|date| month_of(&date.to_string()));
-            @let before = index.checked_sub(1).and_then(|it| list.results.get(it));
-            @if month != before.and_then(HitView::date).map(|date| month_of(&date.to_string()))
+        @for (index, hit) in list.hits.iter().enumerate() {
+            @let month = date(hit).map(|date| month_of(&date.to_string()));
+            @let before = index.checked_sub(1).and_then(|it| list.hits.get(it));
+            @if month != before.and_then(date).map(|date| month_of(&date.to_string()))
                 || index == 0 {
                 h2 { (month.unwrap_or_else(|| "Without a date".to_owned())) }
             }
             (entry(hit, ""))
         }
-        (pager(|offset| terms.address(offset), terms.offset, ITEMS_PER_PAGE, list.next_offset))
+        (pager(|offset| terms.address(offset), terms.offset, ITEMS_PER_PAGE, next))
     };
     Page::new("Timeline", content)
 }
@@ -193,10 +209,10 @@ fn bar(
 fn last_months(counts: &MonthCounts) -> BTreeMap<String, Vec<usize>> {
     let mut months: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, (_, values)) in counts.iter().enumerate() {
-        for value in values.iter().filter(|value| value.value.len() == 7) {
-            let parts = months.entry(value.value.clone()).or_insert_with(|| vec![0; counts.len()]);
+        for (month, number) in values.iter().filter(|(month, _)| month.len() == 7) {
+            let parts = months.entry(month.clone()).or_insert_with(|| vec![0; counts.len()]);
             if let Some(part) = parts.get_mut(index) {
-                *part += value.count;
+                *part += number;
             }
         }
     }
@@ -225,8 +241,8 @@ fn previous_month(name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn value(month: &str, count: usize) -> FacetValueView {
-        FacetValueView { value: month.to_owned(), count }
+    fn value(month: &str, count: usize) -> (String, usize) {
+        (month.to_owned(), count)
     }
 
     #[test]
