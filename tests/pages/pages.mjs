@@ -111,6 +111,14 @@ const marksPassage = async (page, path) => {
   check("the page begins at the passage", seen);
 };
 
+const listsSimilarItems = async (page, path) => {
+  await page.goto(site + path);
+  await page.locator("#similar .entry").first().waitFor();
+  check("similar items follow", (await page.locator("article.item").count()) === 1);
+  const found = await violations(page);
+  check("an item with similar items is accessible", found === "", found);
+};
+
 const withoutScripts = async (browser) => {
   const page = await open(browser, { javaScriptEnabled: false });
   await page.goto(`${site}/search?q=chrysoberyl`);
@@ -122,6 +130,8 @@ const withoutScripts = async (browser) => {
   await page.getByRole("button", { name: "Search" }).click();
   await page.locator(".entry a").first().click();
   check("an item opens", page.url().includes("/i/notes/"), page.url());
+  await page.getByRole("link", { name: "Similar items" }).click();
+  check("similar items have a page", (await page.locator("#similar .entry").count()) > 0);
   const file = join(tmpdir(), `dropped-${process.pid}.md`);
   writeFileSync(file, "# Dropped\n\nA dropped note about labradorite.\n");
   await page.goto(`${site}/imports`);
@@ -160,6 +170,7 @@ try {
   }
   await keyboard(page);
   await marksPassage(page, items[0]);
+  await listsSimilarItems(page, items[0]);
   await page.goto(`${site}/i/notes/none`);
   check("a missing item says so", (await page.locator("main").textContent()).includes("cannot be shown"));
   await withoutScripts(browser);
