@@ -33,7 +33,8 @@ Examples:
 pub(super) enum KeyCommand {
     /// Create a key and print it once: only its hash is stored
     Create(Box<CreateKey>),
-    /// List the keys and the grants of clients: id, user, scopes, validity, creation time, last use, name, further scope
+    /// List the keys and the grants of clients: id, user, scopes, validity, creation time, last use,
+    /// name, further scope
     List,
     /// Replace the secret of a key and print the new key once
     Rotate {

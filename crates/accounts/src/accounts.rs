@@ -100,7 +100,8 @@ impl Accounts {
         Self { store: data.server_store(Database::Server), data }
     }
 
-    /// Adds a user and records the folder of its library. Fails with [`AccountError::UserExists`] if a name differs at most in case.
+    /// Adds a user and records the folder of its library. Fails with [`AccountError::UserExists`] if
+    /// a name differs at most in case.
     pub fn add_user(&self, name: &UserId) -> Result<(), AccountError> {
         let now = Timestamp::now();
         let folder = UserFolders::new(&self.data).choose(name);

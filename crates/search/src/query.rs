@@ -3,8 +3,9 @@
 //! A match contains any of the words, best match first, because the typical query is a
 //! natural-language question. Quoted phrases must occur exactly as written, except in a long
 //! question. Words with a field name must occur in that field, as in `title:bread`. Words after a
-//! minus or `NOT`, as in `-rye`, must not occur. `knead*` matches every word that starts with `knead`. All other operators are treated as
-//! words, and so is everything in a text too long to be a query.
+//! minus or `NOT`, as in `-rye`, must not occur. `knead*` matches every word that starts with
+//! `knead`. All other operators are treated as words, and so is everything in a text too long to be
+//! a query.
 
 use std::{
     borrow::Cow,
