@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use tracing::Instrument as _;
 use vademecum_actors::{CallError, error_chain};
 use vademecum_mcp::RequestContext;
 use vademecum_model::{Change, ChangeAuthor, ChangedItem, Draft, DraftBody, Edit, SourceName, Uri};
@@ -43,9 +44,17 @@ pub(super) async fn apply_change(
     if grows {
         services.registry.check_quota(&call.principal).await?;
     }
-    let written = source.apply_change(change, author(call, tool), services.deadline(call)).await?;
+    let (author, deadline) = (author(call, tool), services.deadline(call));
+    let (writer, indexed) = (source.clone(), library.clone());
+    // A task of its own: a call that is dropped while its change is written still updates the vectors.
+    let work = async move {
+        let written = writer.apply_change(change, author, deadline).await;
+        indexed.start_indexing();
+        written
+    };
+    let written = tokio::spawn(work.in_current_span()).await;
+    let written = written.map_err(|_| CallError::Unavailable)??;
     call.items.record([&written.uri]);
-    library.start_indexing();
     let Some(file) = write_file(services, call, &written.uri).await else {
         return Ok(WrittenItem { item: written, file: None, file_problem: None }.into());
     };
