@@ -278,9 +278,9 @@ impl MultiUserAuth {
                 if !permits(&user) {
                     return Err(AuthRejection::UserOutOfScope(user));
                 }
-                let asked = user.clone();
+                let user_id = user.clone();
                 let status =
-                    self.query_accounts(move |accounts| accounts.find_user(&asked)).await?;
+                    self.query_accounts(move |accounts| accounts.find_user(&user_id)).await?;
                 if status.as_ref().is_some_and(|status| status.suspended_at.is_some()) {
                     return Err(AuthRejection::Suspended);
                 }

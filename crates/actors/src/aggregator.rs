@@ -72,9 +72,9 @@ impl Aggregator {
 
     /// Returns the handle of a selected source. The visible part of a collection differs between
     /// calls, so its actor lives for one call.
-    pub(super) fn selected_source(&self, wanted: &SourceSelection) -> Option<SourceHandle> {
-        let Some(opened) = &wanted.from_collection else {
-            return self.source_by_name(wanted.from_source);
+    pub(super) fn selected_source(&self, selection: &SourceSelection) -> Option<SourceHandle> {
+        let Some(opened) = &selection.from_collection else {
+            return self.source_by_name(selection.from_source);
         };
         let store = Arc::clone(opened.collection.store());
         let source = Arc::new(CollectionSource::new(opened.clone()));
@@ -127,14 +127,14 @@ impl Aggregator {
 
     /// Ranks the matches of the selected sources by words and vectors.
     async fn rank(&self, message: RankAll) -> MergedResults {
-        let found = message.selections.iter().filter_map(|wanted| {
-            let source = self.selected_source(wanted)?;
-            let known = source.cached_statistics(&message.query, &wanted.filters);
-            Some(SourceQuery { source, selection: wanted.clone(), cached_statistics: known })
+        let found = message.selections.iter().filter_map(|selection| {
+            let source = self.selected_source(selection)?;
+            let known = source.cached_statistics(&message.query, &selection.filters);
+            Some(SourceQuery { source, selection: selection.clone(), cached_statistics: known })
         });
-        let asked: Vec<SourceQuery> = found.collect();
+        let queries: Vec<SourceQuery> = found.collect();
         let (Some(indexer), Some(vectors)) = (self.indexer.clone(), message.vectors.clone()) else {
-            return rank_all(asked, message, self.timeout).await;
+            return rank_all(queries, message, self.timeout).await;
         };
         let take = message.take;
         let deadline = self.deadline(&message.context);
@@ -143,7 +143,7 @@ impl Aggregator {
         let merged = match vectors.full_text_depth(take) {
             // Only full text tells whether there are any.
             0 => MergedResults { has_supersessions: true, ..MergedResults::default() },
-            depth => rank_all(asked, RankAll { take: depth, ..message }, self.timeout).await,
+            depth => rank_all(queries, RankAll { take: depth, ..message }, self.timeout).await,
         };
         vectors.fuse(merged, spaces, take, &self.blocking_pool).await
     }
@@ -161,28 +161,28 @@ struct SourceQuery {
 /// Each source scores with the statistics of all sources, using cached statistics of the others.
 /// Missing statistics are fetched first; if cached ones turn out to be stale, all sources are
 /// ranked again.
-async fn rank_all(asked: Vec<SourceQuery>, message: RankAll, timeout: Duration) -> MergedResults {
+async fn rank_all(queries: Vec<SourceQuery>, message: RankAll, timeout: Duration) -> MergedResults {
     let cancel = &message.context.cancel;
     let deadline = Deadline::after(timeout).with_cancellation(cancel);
-    let total = asked.len();
-    let (mut asked, failed) = if total > 1 {
-        fetch_statistics(asked, &message, &Deadline::after(timeout / 2).with_cancellation(cancel))
+    let total = queries.len();
+    let (mut queries, failed) = if total > 1 {
+        fetch_statistics(queries, &message, &Deadline::after(timeout / 2).with_cancellation(cancel))
             .await
     } else {
-        (asked, Vec::new())
+        (queries, Vec::new())
     };
     for SourceFailure { source, reason, .. } in &failed {
         message.context.report_source(*source, total, reason);
     }
     let by_relevance =
-        |asked: &SourceQuery| asked.selection.order.unwrap_or(message.order) == Order::Relevance;
-    let titles = TitleMatches::new(&message.query).filter(|_| asked.iter().all(by_relevance));
+        |query: &SourceQuery| query.selection.order.unwrap_or(message.order) == Order::Relevance;
+    let titles = TitleMatches::new(&message.query).filter(|_| queries.iter().all(by_relevance));
     let titles = titles.map(Arc::new);
-    let mut answers = rank_sources(&asked, &message, titles.as_ref(), total, &deadline).await;
-    if refresh_statistics(&mut asked, &answers) && asked.len() > 1 {
-        answers = rank_sources(&asked, &message, titles.as_ref(), total, &deadline).await;
+    let mut answers = rank_sources(&queries, &message, titles.as_ref(), total, &deadline).await;
+    if refresh_statistics(&mut queries, &answers) && queries.len() > 1 {
+        answers = rank_sources(&queries, &message, titles.as_ref(), total, &deadline).await;
     }
-    let without_tags = find_without_tags(&asked, &answers, &deadline).await;
+    let without_tags = find_without_tags(&queries, &answers, &deadline).await;
     answers.extend(failed.into_iter().map(Err));
     let mut merged = merge_rankings(answers, message.order, depth(message.take, titles.as_ref()));
     if let Some(titles) = titles {
@@ -200,7 +200,7 @@ fn depth(take: usize, titles: Option<&Arc<TitleMatches>>) -> usize {
 
 /// Returns the sources in which a filter by tags found nothing because no item has any.
 async fn find_without_tags(
-    asked: &[SourceQuery],
+    queries: &[SourceQuery],
     answers: &[Result<(SourceName, Ranking), SourceFailure>],
     deadline: &Deadline,
 ) -> Vec<SourceName> {
@@ -208,10 +208,10 @@ async fn find_without_tags(
         answer.as_ref().is_ok_and(|(_, ranking)| ranking.total == 0)
     };
     let mut found = Vec::new();
-    for (asked, answer) in asked.iter().zip(answers) {
-        let filtered = !asked.selection.filters.tags.is_empty() && is_empty(answer);
-        if filtered && asked.source.lacks_tags(deadline.clone()).await {
-            found.push(asked.source.name());
+    for (query, answer) in queries.iter().zip(answers) {
+        let filtered = !query.selection.filters.tags.is_empty() && is_empty(answer);
+        if filtered && query.source.lacks_tags(deadline.clone()).await {
+            found.push(query.source.name());
         }
     }
     found.dedup();
@@ -221,23 +221,23 @@ async fn find_without_tags(
 /// Fetches missing statistics. A source that does not return them within half of the time is
 /// dropped, so that the others need not wait.
 async fn fetch_statistics(
-    asked: Vec<SourceQuery>,
+    queries: Vec<SourceQuery>,
     message: &RankAll,
     deadline: &Deadline,
 ) -> (Vec<SourceQuery>, Vec<SourceFailure>) {
-    let answers = asked.into_iter().map(|mut asked| async move {
-        if asked.cached_statistics.is_none() {
-            let (_, ranking) = asked
+    let answers = queries.into_iter().map(|mut query| async move {
+        if query.cached_statistics.is_none() {
+            let (_, ranking) = query
                 .rank_matches(message, 0, CorpusStatistics::default(), (None, None), deadline)
                 .await?;
-            asked.cached_statistics = Some(ranking.statistics);
+            query.cached_statistics = Some(ranking.statistics);
         }
-        Ok::<_, SourceFailure>(asked)
+        Ok::<_, SourceFailure>(query)
     });
     let (mut status, mut failed) = (Vec::new(), Vec::new());
     for answer in join_all(answers).await {
         match answer {
-            Ok(asked) => status.push(asked),
+            Ok(query) => status.push(query),
             Err(failure) => failed.push(failure),
         }
     }
@@ -245,18 +245,18 @@ async fn fetch_statistics(
 }
 
 async fn rank_sources(
-    asked: &[SourceQuery],
+    queries: &[SourceQuery],
     message: &RankAll,
     titles: Option<&Arc<TitleMatches>>,
     total: usize,
     deadline: &Deadline,
 ) -> Vec<Result<(SourceName, Ranking), SourceFailure>> {
     let take = depth(message.take, titles);
-    let same_order = asked.iter().all(|asked| asked.selection.order.is_none());
+    let same_order = queries.iter().all(|query| query.selection.order.is_none());
     let threshold = same_order.then(|| Arc::new(ScoreThreshold::new(take)));
-    let ranked = asked.iter().enumerate().map(|(index, one)| {
+    let ranked = queries.iter().enumerate().map(|(index, one)| {
         let mut others = CorpusStatistics::default();
-        let known = asked.iter().enumerate().filter(|(other, _)| *other != index);
+        let known = queries.iter().enumerate().filter(|(other, _)| *other != index);
         known
             .filter_map(|(_, other)| other.cached_statistics.as_ref())
             .for_each(|known| others += known);
@@ -277,14 +277,14 @@ async fn rank_sources(
 /// Updates the statistics from the replies. Returns `true` if cached ones were stale. Failed
 /// sources are skipped.
 fn refresh_statistics(
-    asked: &mut [SourceQuery],
+    queries: &mut [SourceQuery],
     answers: &[Result<(SourceName, Ranking), SourceFailure>],
 ) -> bool {
     let mut stale = false;
-    for (asked, answer) in asked.iter_mut().zip(answers) {
+    for (query, answer) in queries.iter_mut().zip(answers) {
         if let Ok((_, ranking)) = answer {
-            stale |= asked.cached_statistics.as_ref() != Some(&ranking.statistics);
-            asked.cached_statistics = Some(ranking.statistics.clone());
+            stale |= query.cached_statistics.as_ref() != Some(&ranking.statistics);
+            query.cached_statistics = Some(ranking.statistics.clone());
         }
     }
     stale
@@ -335,37 +335,37 @@ impl Handler<LoadAllHits> for Aggregator {
     fn handle(&mut self, message: LoadAllHits, _: &mut Self::Context) -> Self::Result {
         let CallContext { cancel, span, .. } = message.context;
         let deadline = Deadline::after(self.timeout).with_cancellation(&cancel);
-        let places: HashMap<Uri, usize> =
+        let positions: HashMap<Uri, usize> =
             message.ranked.iter().map(|ranked| ranked.uri.clone()).zip(0..).collect();
-        let mut asked = Vec::new();
-        for wanted in message.selections {
-            let of_this = |ranked: &&RankedMatch| wanted.contains_uri(&ranked.uri);
+        let mut requests = Vec::new();
+        for selection in message.selections {
+            let of_this = |ranked: &&RankedMatch| selection.contains_uri(&ranked.uri);
             let ranked: Vec<_> = message.ranked.iter().filter(of_this).cloned().collect();
             if ranked.is_empty() {
                 continue;
             }
-            let Some(source) = self.selected_source(&wanted) else { continue };
+            let Some(source) = self.selected_source(&selection) else { continue };
             let view = HitRequest {
                 query: Arc::clone(&message.query),
                 weights: Arc::clone(&message.weights),
-                filters: wanted.filters.clone(),
+                filters: selection.filters.clone(),
                 snippet_length: message.snippet_length,
                 highlight: message.highlight,
                 matches: ranked,
             };
-            asked.push(within_deadline(wanted, deadline.clone(), async move |deadline| {
+            requests.push(within_deadline(selection, deadline.clone(), async move |deadline| {
                 source.load_hits(view, deadline).await
             }));
         }
         let shown = async move {
             let (mut hits, mut failed) = (Vec::new(), Vec::new());
-            for answer in join_all(asked).await {
+            for answer in join_all(requests).await {
                 match answer {
                     Ok((_, found)) => hits.extend(found),
                     Err(failure) => failed.push(failure),
                 }
             }
-            hits.sort_by_key(|hit: &Hit| places.get(&hit.uri).copied());
+            hits.sort_by_key(|hit: &Hit| positions.get(&hit.uri).copied());
             (hits, failed)
         };
         Box::pin(shown.instrument(span))
@@ -374,19 +374,19 @@ impl Handler<LoadAllHits> for Aggregator {
 
 /// Awaits a source within its deadline. Failures are logged once; cancelled calls are not logged.
 pub(super) async fn within_deadline<T>(
-    wanted: SourceSelection,
+    selection: SourceSelection,
     deadline: Deadline,
     request: impl AsyncFnOnce(Deadline) -> Result<T, SourceError>,
 ) -> Result<(SourceName, T), SourceFailure> {
     let answer =
         tokio::time::timeout_at(deadline.expires_at.into(), request(deadline.clone())).await;
-    let whom = || wanted.to_failure("").display_name();
+    let whom = || selection.to_failure("").display_name();
     let reason = match answer {
-        Ok(Ok(answer)) => return Ok((wanted.from_source, answer)),
+        Ok(Ok(answer)) => return Ok((selection.from_source, answer)),
         Ok(Err(_)) | Err(_) if deadline.is_cancelled() => "was cancelled",
         Ok(Err(error)) => {
             tracing::warn!(source = whom(), error = %error_chain(&error), "source failed");
-            return Err(wanted.to_failure(match &error {
+            return Err(selection.to_failure(match &error {
                 SourceError::NotFound { .. } => "does not support this query".into(),
                 error => error.public_reason(),
             }));
@@ -396,7 +396,7 @@ pub(super) async fn within_deadline<T>(
             "took too long"
         }
     };
-    Err(wanted.to_failure(reason))
+    Err(selection.to_failure(reason))
 }
 
 /// Merges rankings by repeatedly taking the best head. Each ranking keeps its own order, so the
@@ -602,10 +602,10 @@ mod tests {
     }
 
     fn rank_all_message(sources: &[SourceName], waiting: CallContext) -> RankAll {
-        let wanted = |source: &SourceName| SourceSelection::source(*source, Filters::default());
+        let selection = |source: &SourceName| SourceSelection::source(*source, Filters::default());
         RankAll {
             query: Arc::new(FtsQuery::parse("anything")),
-            selections: sources.iter().map(wanted).collect(),
+            selections: sources.iter().map(selection).collect(),
             order: Order::Relevance,
             take: 10,
             vectors: None,
@@ -630,11 +630,11 @@ mod tests {
             Aggregator::new(sources, None, Arc::default(), Duration::from_hours(1)).start();
         let both = [SourceName::Notes, SourceName::Media];
         // Run more often than there are threads, and concurrently.
-        let asked: Vec<_> = (0..16)
+        let requests: Vec<_> = (0..16)
             .map(|_| aggregator.send(rank_all_message(&both, CallContext::default())))
             .collect();
         let others = aggregator.send(rank_all_message(&both[1..], CallContext::default()));
-        for answer in join_all(asked).await {
+        for answer in join_all(requests).await {
             let failed = answer.unwrap().failed;
             let whom: Vec<_> = failed.iter().map(|failed| failed.source).collect();
             assert_eq!(whom, [SourceName::Notes], "{failed:?}");

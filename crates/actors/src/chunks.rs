@@ -48,19 +48,20 @@ fn non_empty_title(title: &str) -> Option<String> {
 
 fn chunk_text(text: &str, metadata: &Map<String, Value>) -> Vec<NewChunk> {
     let pieces = split_into_chunks(text, CHUNK_SIZES).into_iter();
-    let said = pieces.filter(|piece| !piece.text.trim().is_empty());
-    said.map(|piece| {
-        let mut metadata = metadata.clone();
-        metadata.insert("approx_offset".to_owned(), piece.start.into());
-        NewChunk {
-            section: None,
-            start: piece.start,
-            end: piece.end,
-            body: piece.text.to_owned(),
-            metadata,
-        }
-    })
-    .collect()
+    let non_empty = pieces.filter(|piece| !piece.text.trim().is_empty());
+    non_empty
+        .map(|piece| {
+            let mut metadata = metadata.clone();
+            metadata.insert("approx_offset".to_owned(), piece.start.into());
+            NewChunk {
+                section: None,
+                start: piece.start,
+                end: piece.end,
+                body: piece.text.to_owned(),
+                metadata,
+            }
+        })
+        .collect()
 }
 
 fn chunk_fields(fields: &[(&str, &Option<String>)]) -> Vec<NewChunk> {
@@ -133,8 +134,9 @@ mod tests {
         };
         let (_, pieces) = chunk_item(&DraftBody::Chat(chat));
         assert_eq!(pieces[0].body, "ada: Hello\nada: Bread?\n");
-        let places: Vec<_> = pieces.iter().map(|piece| &piece.metadata["message_index"]).collect();
-        assert_eq!(places, [&json!(0), &json!(2), &json!(2)]);
+        let message_indexes: Vec<_> =
+            pieces.iter().map(|piece| &piece.metadata["message_index"]).collect();
+        assert_eq!(message_indexes, [&json!(0), &json!(2), &json!(2)]);
         assert!(pieces[2].body.ends_with("ada: Yes.\n"), "{}", pieces[2].body);
     }
 }

@@ -136,10 +136,10 @@ pub fn error_chain(error: &dyn std::error::Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        let said = error.to_string();
-        if !line.ends_with(&said) {
+        let message = error.to_string();
+        if !line.ends_with(&message) {
             line.push_str(": ");
-            line.push_str(&said);
+            line.push_str(&message);
         }
         cause = error.source();
     }

@@ -326,7 +326,7 @@ impl VectorIndexer {
     pub(crate) fn nearest_items(
         &self,
         vector: &[f32],
-        wanted: &[(SourceName, Filters)],
+        source_filters: &[(SourceName, Filters)],
         take: usize,
         deadline: &Deadline,
         is_visible: &dyn Fn(&Uri, i64) -> Result<bool, SourceError>,
@@ -334,7 +334,7 @@ impl VectorIndexer {
         if !self.collection.store().path().exists() {
             return Ok((Vec::new(), 0));
         }
-        let names = wanted.iter().map(|(name, _)| name.to_string()).collect();
+        let names = source_filters.iter().map(|(name, _)| name.to_string()).collect();
         let filter = DocumentFilter { source_names: Some(names), ..DocumentFilter::default() };
         let scope = Scope { filter, access: Access::Everything };
         let mut pieces = take.saturating_mul(CHUNKS_PER_ITEM);
@@ -352,7 +352,7 @@ impl VectorIndexer {
                     .collect();
                 Ok((found, nearest.has_more, nearest.compared))
             })?;
-            let items = self.chunks_to_items(passages, wanted, deadline, is_visible)?;
+            let items = self.chunks_to_items(passages, source_filters, deadline, is_visible)?;
             if items.len() >= take || !more {
                 return Ok((items.into_iter().take(take).collect(), compared));
             }
@@ -365,7 +365,7 @@ impl VectorIndexer {
     fn chunks_to_items(
         &self,
         passages: Vec<(Passage, f32)>,
-        wanted: &[(SourceName, Filters)],
+        source_filters: &[(SourceName, Filters)],
         deadline: &Deadline,
         is_visible: &dyn Fn(&Uri, i64) -> Result<bool, SourceError>,
     ) -> Result<Vec<VectorHit>, SourceError> {
@@ -375,7 +375,7 @@ impl VectorIndexer {
             let Ok(uri) = passage.document.doc_id.parse::<Uri>() else { continue };
             let key = passage.document.primary_key.get("key").and_then(serde_json::Value::as_i64);
             let Some(key) = key.filter(|_| known.insert(uri.clone())) else { continue };
-            let filters = wanted.iter().find(|(name, _)| *name == uri.source);
+            let filters = source_filters.iter().find(|(name, _)| *name == uri.source);
             let Some((_, filters)) = filters else { continue };
             if *filters != Filters::default()
                 && !self.matches_filters(&uri, filters, key, deadline)?

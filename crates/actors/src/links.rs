@@ -211,14 +211,14 @@ impl LinkGraph {
     /// Looks up rows in all sources of which something is wanted.
     async fn lookup(
         &self,
-        wanted: impl Fn(SourceName) -> LinkLookup,
+        lookup_of: impl Fn(SourceName) -> LinkLookup,
     ) -> Result<LinkRows, SourceError> {
-        let asked = self.sources.iter().filter_map(|source| {
-            let lookup = wanted(source.name());
+        let requests = self.sources.iter().filter_map(|source| {
+            let lookup = lookup_of(source.name());
             (!lookup.is_empty()).then(|| source.link_rows(lookup, self.deadline.clone()))
         });
         let mut all = LinkRows::default();
-        for rows in try_join_all(asked).await? {
+        for rows in try_join_all(requests).await? {
             all.extend(rows);
         }
         Ok(all)

@@ -61,8 +61,9 @@ impl Handler<ListItems> for Aggregator {
     type Result = ResponseFuture<Result<ListPage, CallError>>;
 
     fn handle(&mut self, message: ListItems, _: &mut Self::Context) -> Self::Result {
-        let wanted = |source: &&SourceHandle| message.sources.contains(&source.name());
-        let sources: Vec<SourceHandle> = self.sources().iter().filter(wanted).cloned().collect();
+        let is_selected = |source: &&SourceHandle| message.sources.contains(&source.name());
+        let sources: Vec<SourceHandle> =
+            self.sources().iter().filter(is_selected).cloned().collect();
         let deadline = Deadline::after(self.timeout).with_cancellation(&message.context.cancel);
         let span = message.context.span.clone();
         Box::pin(
@@ -180,8 +181,8 @@ fn merge_items(listings: Vec<Listing>, order: ListOrder, take: usize) -> Vec<Lis
 
 /// Adds up the counts of all sources. Values that differ only in ASCII case are one, since filters
 /// ignore it.
-fn merge_facets(wanted: &[Facet], listings: &[Listing]) -> Vec<(Facet, Vec<(String, usize)>)> {
-    let merged = wanted.iter().map(|facet| {
+fn merge_facets(facets: &[Facet], listings: &[Listing]) -> Vec<(Facet, Vec<(String, usize)>)> {
+    let merged = facets.iter().map(|facet| {
         let mut counts: HashMap<String, (String, usize)> = HashMap::new();
         for (value, count) in listings.iter().filter_map(|it| it.facets.get(facet)).flatten() {
             let (shown, sum) =
@@ -229,8 +230,8 @@ async fn load_hits(
             Err(failure) => failed.push(failure),
         }
     }
-    let places: HashMap<_, usize> = page.into_iter().map(|item| item.uri).zip(0..).collect();
-    hits.sort_by_key(|hit: &Hit| places.get(&hit.uri).copied());
+    let positions: HashMap<_, usize> = page.into_iter().map(|item| item.uri).zip(0..).collect();
+    hits.sort_by_key(|hit: &Hit| positions.get(&hit.uri).copied());
     (hits, failed)
 }
 

@@ -17,9 +17,9 @@ pub(super) struct SourceCall<'a> {
 impl<'a> SourceCall<'a> {
     /// Starts timing a call.
     pub(super) fn start(meter: Option<Arc<Meter>>, deadline: Option<&'a Deadline>) -> Self {
-        let mut asked = Self { timer: CallTimer::start(meter), deadline };
-        asked.timer.set_outcome(CallOutcome::Cancelled);
-        asked
+        let mut call = Self { timer: CallTimer::start(meter), deadline };
+        call.timer.set_outcome(CallOutcome::Cancelled);
+        call
     }
 
     /// Records the outcome and returns the result unchanged.

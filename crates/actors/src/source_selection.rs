@@ -76,9 +76,9 @@ impl SourceFailure {
 /// Fails if no source answered.
 pub(super) fn require_answer(
     failed: &[SourceFailure],
-    wanted: &[SourceSelection],
+    selections: &[SourceSelection],
 ) -> Result<(), CallError> {
-    if failed.is_empty() || failed.len() < wanted.len() {
+    if failed.is_empty() || failed.len() < selections.len() {
         return Ok(());
     }
     let reasons: Vec<String> = failed

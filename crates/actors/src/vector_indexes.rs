@@ -44,13 +44,15 @@ impl VectorIndexes {
     /// Creates the indexes of these sources. All queries share the deadline.
     pub(crate) fn for_sources(
         indexer: Arc<VectorIndexer>,
-        wanted: &[SourceSelection],
+        selections: &[SourceSelection],
         deadline: Deadline,
     ) -> Self {
         let (collections, sources): (Vec<_>, Vec<_>) =
-            wanted.iter().cloned().partition(|wanted| wanted.from_collection.is_some());
-        let sources =
-            sources.into_iter().map(|wanted| (wanted.from_source, wanted.filters)).collect();
+            selections.iter().cloned().partition(|selection| selection.from_collection.is_some());
+        let sources = sources
+            .into_iter()
+            .map(|selection| (selection.from_source, selection.filters))
+            .collect();
         Self { indexer, sources, collections, visible_in: None, deadline }
     }
 
@@ -105,14 +107,18 @@ impl VectorIndexes {
                 near = found;
             }
         }
-        let opened: Vec<VisibleCollection> =
-            self.collections.iter().filter_map(|wanted| wanted.from_collection.clone()).collect();
+        let opened: Vec<VisibleCollection> = self
+            .collections
+            .iter()
+            .filter_map(|selection| selection.from_collection.clone())
+            .collect();
         if opened.is_empty() {
             return Ok(NearestItems { hits: near, failed: Vec::new(), similarity_floor });
         }
         let model = self.indexer.embedding_model(vector.len());
         // All collections of a search have the same filters.
-        let filter = self.collections.first().map(|wanted| DocumentFilter::from(&wanted.filters));
+        let filter =
+            self.collections.first().map(|selection| DocumentFilter::from(&selection.filters));
         let search = VectorSearch {
             vector,
             model: Some(&model),
@@ -189,7 +195,11 @@ impl VectorIndexes {
     }
 
     fn find_collection(&self, uri: &Uri) -> Option<&VisibleCollection> {
-        self.collections.iter().find(|wanted| wanted.contains_uri(uri))?.from_collection.as_ref()
+        self.collections
+            .iter()
+            .find(|selection| selection.contains_uri(uri))?
+            .from_collection
+            .as_ref()
     }
 }
 

@@ -24,8 +24,9 @@ impl Handler<CorrectWords> for Aggregator {
 
     fn handle(&mut self, message: CorrectWords, _: &mut Self::Context) -> Self::Result {
         let deadline = Deadline::after(self.timeout).with_cancellation(&message.cancel);
-        let found = message.selections.iter().filter_map(|wanted| self.selected_source(wanted));
-        let asked: Vec<_> = found
+        let found =
+            message.selections.iter().filter_map(|selection| self.selected_source(selection));
+        let requests: Vec<_> = found
             .map(|source| {
                 let (words, deadline) = (message.words.clone(), deadline.clone());
                 let at = deadline.expires_at.into();
@@ -35,7 +36,7 @@ impl Handler<CorrectWords> for Aggregator {
             .collect();
         Box::pin(async move {
             // A source without suggestions, or with late ones, contributes nothing.
-            let guesses = join_all(asked).await.into_iter().flatten().flatten().flatten();
+            let guesses = join_all(requests).await.into_iter().flatten().flatten().flatten();
             best_corrections(guesses.collect())
         })
     }
@@ -51,12 +52,12 @@ fn best_corrections(guesses: Vec<SimilarWord>) -> HashMap<String, String> {
         *rows += guess.rows;
     }
     let mut best: HashMap<String, (std::cmp::Reverse<usize>, u64, String)> = HashMap::new();
-    for ((asked, stored), (distance, rows)) in stored {
+    for ((typed, stored), (distance, rows)) in stored {
         let candidate = (std::cmp::Reverse(distance), rows, stored);
-        match best.get_mut(&asked) {
+        match best.get_mut(&typed) {
             Some(known) => *known = candidate.max(known.clone()),
-            None => drop(best.insert(asked, candidate)),
+            None => drop(best.insert(typed, candidate)),
         }
     }
-    best.into_iter().map(|(asked, (_, _, stored))| (asked, stored)).collect()
+    best.into_iter().map(|(typed, (_, _, stored))| (typed, stored)).collect()
 }

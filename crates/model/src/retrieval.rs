@@ -123,13 +123,13 @@ impl Retrieval {
     pub const MAX_RESPONSE_CHARS: usize = 100_000;
 
     /// Clamps a snippet length to the allowed range, or returns the default.
-    pub fn snippet_length(wish: Option<usize>) -> usize {
-        wish.unwrap_or(Self::DEFAULT_SNIPPET_CHARS).clamp(1, Self::MAX_SNIPPET_CHARS)
+    pub fn snippet_length(requested: Option<usize>) -> usize {
+        requested.unwrap_or(Self::DEFAULT_SNIPPET_CHARS).clamp(1, Self::MAX_SNIPPET_CHARS)
     }
 
     /// Clamps the number of characters per token to 1 to 20. The default is 4.
-    pub fn chars_per_token(wish: Option<usize>) -> usize {
-        wish.unwrap_or(4).clamp(1, 20)
+    pub fn chars_per_token(requested: Option<usize>) -> usize {
+        requested.unwrap_or(4).clamp(1, 20)
     }
 
     /// Resolves options: explicit options take precedence over session preferences, which take

@@ -293,15 +293,15 @@ where
         let phrases = block.postings.iter().copied().zip(bounds);
         let phrases = phrases.filter_map(|(postings, bounds)| Some((postings?, bounds)));
         let mut sums = sums.add_block(phrases, scale.lowest_sum(self.floor));
-        let mut wanted = first;
+        let mut row_count = first;
         while self.floor == f64::NEG_INFINITY {
-            let lowest = sums.sum_reached_by(wanted);
+            let lowest = sums.sum_reached_by(row_count);
             sums.take_rows(block.rows, lowest, &mut self.lows);
             self.score_rows(block)?;
             if lowest == 0 {
                 break;
             }
-            wanted = wanted.saturating_mul(4);
+            row_count = row_count.saturating_mul(4);
         }
         sums.take_rows(block.rows, scale.lowest_sum(self.floor), &mut self.lows);
         self.score_rows(block)

@@ -177,13 +177,13 @@ fn count_postings(phrases: &[BlockPhrase<'_>]) -> usize {
 }
 
 impl BlockSums<'_, '_> {
-    /// Returns a sum that `wanted` rows reach, or a few less where rows have several phrases, or 0 if
-    /// there are not as many rows.
-    pub(super) fn sum_reached_by(&self, wanted: usize) -> u16 {
+    /// Returns a sum that `row_count` rows reach, or a few less where rows have several phrases, or
+    /// 0 if there are not as many rows.
+    pub(super) fn sum_reached_by(&self, row_count: usize) -> u16 {
         let mut sums: Vec<u16> = if self.few {
             let lows = self.added.iter().flat_map(|phrase| phrase.postings.low_bits());
             lows.filter_map(|low| self.sums.get(usize::from(*low)).copied()).collect()
-        } else if wanted > BLOCK_RANGES {
+        } else if row_count > BLOCK_RANGES {
             self.sums.to_vec()
         } else {
             // Each range has at least one row with this sum.
@@ -191,10 +191,10 @@ impl BlockSums<'_, '_> {
             highest_of_ranges(self.sums, &mut highest);
             highest
         };
-        if wanted == 0 || wanted > sums.len() {
+        if row_count == 0 || row_count > sums.len() {
             return 0;
         }
-        *sums.select_nth_unstable_by(wanted - 1, |one, other| other.cmp(one)).1
+        *sums.select_nth_unstable_by(row_count - 1, |one, other| other.cmp(one)).1
     }
 
     /// Moves the rows of `rows` that may have a sum of at least `lowest` to `found`, in ascending

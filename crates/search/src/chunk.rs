@@ -44,9 +44,9 @@ pub struct ChunkSizes {
 /// Splits a text into chunks that cover it without gaps.
 pub fn split_into_chunks(text: &str, sizes: ChunkSizes) -> Vec<Chunk<'_>> {
     let sizes = ChunkSizes { chunk: sizes.chunk.max(1), ..sizes };
-    let mut places = Vec::new();
+    let mut ranges = Vec::new();
     for section in split_sections(text) {
-        section.append_chunks(text, sizes, &mut places);
+        section.append_chunks(text, sizes, &mut ranges);
     }
     let (mut at, mut start) = (0, 0);
     let in_characters = |place: Range<usize>| {
@@ -55,7 +55,7 @@ pub fn split_into_chunks(text: &str, sizes: ChunkSizes) -> Vec<Chunk<'_>> {
         let end = start + count_chars(text, place.clone());
         Some(Chunk { start, end, text: text.get(place)? })
     };
-    places.into_iter().filter_map(in_characters).collect()
+    ranges.into_iter().filter_map(in_characters).collect()
 }
 
 /// The text under one heading, or under several consecutive headings.
@@ -81,8 +81,8 @@ fn split_sections(text: &str) -> Vec<Section> {
     for block in parse_blocks(text) {
         match block {
             MarkdownBlock::Heading(place) => {
-                let said = text.get(section.headings_end..place.start).unwrap_or_default();
-                if !said.trim().is_empty() {
+                let body = text.get(section.headings_end..place.start).unwrap_or_default();
+                if !body.trim().is_empty() {
                     section.add_prose(at..place.start);
                     at = place.start;
                     sections.push(std::mem::take(&mut section));
@@ -109,7 +109,7 @@ impl Section {
     }
 
     /// Appends the byte ranges of the section's chunks.
-    fn append_chunks(&self, text: &str, sizes: ChunkSizes, places: &mut Vec<Range<usize>>) {
+    fn append_chunks(&self, text: &str, sizes: ChunkSizes, ranges: &mut Vec<Range<usize>>) {
         let mut open: Option<Range<usize>> = None;
         for unit in &self.units {
             let (SectionUnit::Prose(place) | SectionUnit::Block(place)) = unit;
@@ -120,7 +120,7 @@ impl Section {
             }
             let pieces = match unit {
                 SectionUnit::Prose(place) => {
-                    places.extend(open);
+                    ranges.extend(open);
                     split_headed_prose(text, place.clone(), self.headings_end, sizes)
                 }
                 SectionUnit::Block(place) => {
@@ -128,24 +128,24 @@ impl Section {
                     let most = sizes.max_block.max(sizes.chunk);
                     let breaks = !fits_size(text, &joined, most) && fits_size(text, place, most);
                     if breaks || self.has_body_text(text, open.as_ref()) {
-                        places.extend(open);
+                        ranges.extend(open);
                         split_block(text, place.clone(), sizes)
                     } else {
                         split_block(text, joined, sizes)
                     }
                 }
             };
-            places.extend(pieces);
+            ranges.extend(pieces);
             // The following text may still fit into the last chunk.
-            open = places.pop();
+            open = ranges.pop();
         }
-        places.extend(open);
+        ranges.extend(open);
     }
 
     /// Returns whether the open chunk contains more than headings.
     fn has_body_text(&self, text: &str, open: Option<&Range<usize>>) -> bool {
         let after = open.and_then(|open| text.get(self.headings_end.max(open.start)..open.end));
-        after.is_some_and(|said| !said.trim().is_empty())
+        after.is_some_and(|body| !body.trim().is_empty())
     }
 }
 

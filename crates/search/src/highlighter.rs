@@ -76,16 +76,16 @@ impl<'v> Highlighter<'v> {
 
     /// Returns the matching ranges of a snippet, up to the end of its last whole word.
     fn find_highlights(&self, snippet: &str, whole: usize) -> Vec<Highlight> {
-        let mut places: Vec<Range<usize>> = Vec::new();
+        let mut ranges: Vec<Range<usize>> = Vec::new();
         self.matcher.for_each_match(snippet, |match_| {
             let mut place = match_.range;
             if place.end > whole {
                 return ControlFlow::Continue(());
             }
-            while let Some(last) = places.pop_if(|last| last.end > place.start) {
+            while let Some(last) = ranges.pop_if(|last| last.end > place.start) {
                 place = place.start.min(last.start)..place.end.max(last.end);
             }
-            places.push(place);
+            ranges.push(place);
             ControlFlow::Continue(())
         });
         let (mut at, mut characters) = (0, 0);
@@ -98,7 +98,7 @@ impl<'v> Highlighter<'v> {
             start: count_to(place.start),
             end: count_to(place.end),
         };
-        places.into_iter().map(in_characters).collect()
+        ranges.into_iter().map(in_characters).collect()
     }
 
     /// Returns the typed words of all phrases that occur. Adjacent characters of a script without
@@ -106,23 +106,23 @@ impl<'v> Highlighter<'v> {
     fn typed_words_of(&self, found: &TextMatches) -> Vec<String> {
         let typed = self.query.typed();
         let occurs = |phrase: usize| found.phrases.get(phrase).is_some_and(|occurs| *occurs);
-        let mut places: Vec<(Range<usize>, bool)> = Vec::new();
+        let mut ranges: Vec<(Range<usize>, bool)> = Vec::new();
         for_each_word(typed, |word| {
             let solid = word.kind == WordKind::Unspaced;
             if self.matcher.is_phrase_word(&word, occurs) {
-                match places.last_mut() {
+                match ranges.last_mut() {
                     // A part of a compound name that is already included.
                     Some((last, _)) if word.range.start < last.end => {}
                     Some((last, true)) if solid && last.end == word.range.start => {
                         last.end = word.range.end;
                     }
-                    _ => places.push((word.range, solid)),
+                    _ => ranges.push((word.range, solid)),
                 }
             }
             ControlFlow::Continue(())
         });
         let mut known = HashSet::new();
-        let words = places.into_iter().filter_map(|(place, _)| typed.get(place));
+        let words = ranges.into_iter().filter_map(|(place, _)| typed.get(place));
         words
             .filter(|word| known.insert(word_key(&word.to_lowercase())))
             .map(str::to_owned)

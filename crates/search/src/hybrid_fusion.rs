@@ -32,9 +32,14 @@ pub fn fuse_by_support<K: Clone + Eq + Hash>(
     let share = |score: f64| if best > 0.0 { score / best } else { 1.0 };
     let by_words: HashMap<&K, (usize, f64)> =
         fts.iter().zip(1..).map(|((key, score), rank)| (key, (rank, share(*score)))).collect();
-    let asked = vector.get(..SUPPORT_DEPTH).unwrap_or(vector);
-    let known = asked.iter().filter_map(|(key, _)| by_words.get(key)).map(|(_, share)| share);
-    let support = if asked.is_empty() { 0.0 } else { known.sum::<f64>() / to_f64(asked.len()) };
+    let nearest_results = vector.get(..SUPPORT_DEPTH).unwrap_or(vector);
+    let known =
+        nearest_results.iter().filter_map(|(key, _)| by_words.get(key)).map(|(_, share)| share);
+    let support = if nearest_results.is_empty() {
+        0.0
+    } else {
+        known.sum::<f64>() / to_f64(nearest_results.len())
+    };
     let weight = (SUPPORT_GAIN * support).max(MIN_VECTOR_WEIGHT);
     let (nearest, farthest) = match vector {
         [(_, first), .., (_, last)] => (*first, *last),

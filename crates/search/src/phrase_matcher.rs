@@ -85,7 +85,10 @@ impl StemPositions {
     fn for_each_position(&self, word: &Word<'_>, mut visit: impl FnMut(usize, u64)) {
         for written in [Some(word.folded), word.accented].into_iter().flatten() {
             let found = with_stem(self.language, written, |stem| self.positions.get(stem));
-            found.into_iter().flatten().for_each(|(phrase, places)| visit(*phrase, *places));
+            found
+                .into_iter()
+                .flatten()
+                .for_each(|(phrase, position_bits)| visit(*phrase, *position_bits));
         }
     }
 }
@@ -122,10 +125,10 @@ impl Beginnings {
     }
 }
 
-fn add_position(known: &mut PhrasePositions, phrase: usize, places: u64) {
+fn add_position(known: &mut PhrasePositions, phrase: usize, position_bits: u64) {
     match known.iter_mut().find(|(known, _)| *known == phrase) {
-        Some((_, known)) => *known |= places,
-        None => known.push((phrase, places)),
+        Some((_, known)) => *known |= position_bits,
+        None => known.push((phrase, position_bits)),
     }
 }
 
@@ -203,12 +206,12 @@ impl<'q> PhraseMatcher<'q> {
         self.owners.last().map_or(0, |last| last + 1)
     }
 
-    /// Returns whether a word is part of any phrase that `wanted` accepts.
-    pub(crate) fn is_phrase_word(&self, word: &Word<'_>, wanted: impl Fn(usize) -> bool) -> bool {
+    /// Returns whether a word is part of any phrase for which `accepts` returns true.
+    pub(crate) fn is_phrase_word(&self, word: &Word<'_>, accepts: impl Fn(usize) -> bool) -> bool {
         let owner = |phrase: usize| self.owners.get(phrase).copied();
         let mut found = PhrasePositions::new();
         self.find_positions(word, None, &mut found);
-        found.iter().any(|(phrase, _)| owner(*phrase).is_some_and(&wanted))
+        found.iter().any(|(phrase, _)| owner(*phrase).is_some_and(&accepts))
     }
 
     /// Stores each phrase that contains a word in `found`, with the word's positions in it.
@@ -220,10 +223,12 @@ impl<'q> PhraseMatcher<'q> {
     ) {
         found.clear();
         for stems in self.stems.iter().chain(of_text) {
-            stems.for_each_position(word, |phrase, places| add_position(found, phrase, places));
+            stems.for_each_position(word, |phrase, position_bits| {
+                add_position(found, phrase, position_bits)
+            });
         }
-        for (phrase, places) in self.exact_positions.get(word.folded).into_iter().flatten() {
-            add_position(found, *phrase, *places);
+        for (phrase, position_bits) in self.exact_positions.get(word.folded).into_iter().flatten() {
+            add_position(found, *phrase, *position_bits);
         }
         for (beginning, phrase) in &self.prefixes {
             if word.folded.starts_with(beginning) {
@@ -257,9 +262,14 @@ impl<'q> PhraseMatcher<'q> {
                 }
                 starts.push_back(word.range.start);
             }
-            for (phrase, places) in &found {
-                let advanced =
-                    advance_match(&self.lengths, &mut progress, *phrase, *places, word.position);
+            for (phrase, position_bits) in &found {
+                let advanced = advance_match(
+                    &self.lengths,
+                    &mut progress,
+                    *phrase,
+                    *position_bits,
+                    word.position,
+                );
                 let Some(length) = advanced else { continue };
                 let first = starts.len().checked_sub(length).and_then(|first| starts.get(first));
                 let start = first.copied().unwrap_or(word.range.start);
@@ -322,13 +332,14 @@ fn advance_match(
     lengths: &[usize],
     progress: &mut [PartialMatch],
     phrase: usize,
-    places: u64,
+    position_bits: u64,
     position: usize,
 ) -> Option<usize> {
     let length = *lengths.get(phrase)?;
     let so_far = progress.get_mut(phrase)?;
     let before = if so_far.next_position == position { so_far.matched_bits << 1 } else { 0 };
-    *so_far = PartialMatch { matched_bits: (before | 1) & places, next_position: position + 1 };
+    *so_far =
+        PartialMatch { matched_bits: (before | 1) & position_bits, next_position: position + 1 };
     let last = 1_u64.checked_shl(u32::try_from(length.checked_sub(1)?).ok()?)?;
     (so_far.matched_bits & last != 0).then_some(length)
 }
@@ -382,14 +393,14 @@ mod tests {
             ["run", "running", "runs"],
         ];
         for family in families {
-            for asked in family {
+            for typed in family {
                 for written in family {
                     let stemmed = |word: &str| {
                         with_stem(Language::English, &word.to_lowercase(), str::to_owned)
                     };
-                    let stems = (stemmed(asked), stemmed(written));
-                    let found = FtsQuery::parse(asked).find_first_match(written).is_some();
-                    assert_eq!(found, stems.0 == stems.1, "{asked} in {written}: {stems:?}");
+                    let stems = (stemmed(typed), stemmed(written));
+                    let found = FtsQuery::parse(typed).find_first_match(written).is_some();
+                    assert_eq!(found, stems.0 == stems.1, "{typed} in {written}: {stems:?}");
                 }
             }
         }

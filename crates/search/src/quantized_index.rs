@@ -185,8 +185,8 @@ impl QuantizedIndex {
             }
         }
         let (kept, ..) = best.into_parts();
-        let places = kept.iter().filter_map(|found| usize::try_from(found.key).ok());
-        Ok(self.rank_rows(&query, places, take))
+        let rows_found = kept.iter().filter_map(|found| usize::try_from(found.key).ok());
+        Ok(self.rank_rows(&query, rows_found, take))
     }
 
     /// Returns the `take` nearest vectors among the given identifiers, as
@@ -200,10 +200,10 @@ impl QuantizedIndex {
         among: impl IntoIterator<Item = i64>,
     ) -> Result<Vec<(i64, f32)>, VectorError> {
         let query = self.quantize_query(query)?;
-        let mut places: Vec<usize> = among.into_iter().filter_map(|id| self.row_of(id)).collect();
-        places.sort_unstable();
-        places.dedup();
-        Ok(self.rank_rows(&query, places, take))
+        let mut rows: Vec<usize> = among.into_iter().filter_map(|id| self.row_of(id)).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        Ok(self.rank_rows(&query, rows, take))
     }
 
     fn quantize_query(&self, query: &[f32]) -> Result<IntegerQuery, VectorError> {
@@ -219,11 +219,11 @@ impl QuantizedIndex {
     fn rank_rows(
         &self,
         query: &IntegerQuery,
-        places: impl IntoIterator<Item = usize>,
+        rows: impl IntoIterator<Item = usize>,
         take: usize,
     ) -> Vec<(i64, f32)> {
         let bytes = nibble_row_bytes(self.dimensions);
-        let compared = places.into_iter().filter_map(|place| {
+        let compared = rows.into_iter().filter_map(|place| {
             let row =
                 self.blocks.get(place / BLOCK_ROWS)?.row_nibbles(place % BLOCK_ROWS, bytes)?;
             Some((*self.ids.get(place)?, query.similarity(row, *self.scales.get(place)?)))

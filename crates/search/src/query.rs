@@ -188,15 +188,15 @@ impl FtsQuery {
             phrases.iter().flat_map(repeated).collect::<Vec<_>>().join(operator)
         };
         let required = list(&self.required, " AND ");
-        let wanted = match (self.required.is_empty(), self.any.is_empty()) {
+        let included = match (self.required.is_empty(), self.any.is_empty()) {
             (true, _) => format!("({})", list(&self.any, " OR ")),
             (false, true) => required,
             (false, false) => format!("{required} AND ({required} OR {})", list(&self.any, " OR ")),
         };
         if self.excluded.is_empty() {
-            return wanted;
+            return included;
         }
-        format!("({wanted}) NOT ({})", list(&self.excluded, " OR "))
+        format!("({included}) NOT ({})", list(&self.excluded, " OR "))
     }
 
     /// Returns all phrases that a match can contain, required ones first. Weights and statistics
@@ -255,11 +255,11 @@ impl FtsQuery {
     /// Merges repeated phrases, counts the repetitions and truncates each list to the maximum.
     fn merge_repetitions(&mut self) {
         for phrases in [&mut self.required, &mut self.any, &mut self.excluded] {
-            let mut places: HashMap<(String, Option<Field>), usize> = HashMap::new();
+            let mut positions: HashMap<(String, Option<Field>), usize> = HashMap::new();
             let mut kept: Vec<Phrase> = Vec::new();
             for phrase in phrases.drain(..) {
                 let label = (phrase.expression(), phrase.field);
-                let place = *places.entry(label).or_insert(kept.len());
+                let place = *positions.entry(label).or_insert(kept.len());
                 match kept.get_mut(place) {
                     Some(known) => known.merge(phrase),
                     None => kept.push(phrase),

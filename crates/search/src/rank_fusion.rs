@@ -96,8 +96,8 @@ impl Fusion {
         let mut found: HashMap<&K, [Option<ListPosition>; 2]> = HashMap::new();
         for (leg, list) in [fts, vector].into_iter().enumerate() {
             for ((key, score), rank) in list.iter().zip(1..) {
-                let places = found.entry(key).or_default();
-                if let Some(place) = places.get_mut(leg) {
+                let positions = found.entry(key).or_default();
+                if let Some(place) = positions.get_mut(leg) {
                     place.get_or_insert(ListPosition { rank, score: *score });
                 }
             }

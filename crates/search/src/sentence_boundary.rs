@@ -55,7 +55,7 @@ pub(crate) fn find_snippet_start(
     part: Range<usize>,
     side: SentencePreference,
 ) -> usize {
-    let mut places = StartCandidates::default();
+    let mut candidates = StartCandidates::default();
     let mut before = ScanState { sentence: SentenceState::GoesOn, last: LastCharacter::Word };
     // Without a sentence boundary, less context before the match is enough.
     let ahead = text.get(part.clone()).unwrap_or_default();
@@ -72,17 +72,17 @@ pub(crate) fn find_snippet_start(
             break;
         }
         if !letter.is_whitespace() {
-            places.add_candidate(at, letter, before, near);
+            candidates.add_candidate(at, letter, before, near);
         }
         before = before.advance(letter);
     }
     let sentence = match side {
-        SentencePreference::First => places.first_sentence,
-        SentencePreference::Last => places.last_sentence,
+        SentencePreference::First => candidates.first_sentence,
+        SentencePreference::Last => candidates.last_sentence,
     };
     // The match itself starts a word, which is better than a word part.
-    let word = places.first_word.filter(|word| *word < part.end);
-    sentence.or(word).or(places.first_part).unwrap_or(part.end)
+    let word = candidates.first_word.filter(|word| *word < part.end);
+    sentence.or(word).or(candidates.first_part).unwrap_or(part.end)
 }
 
 impl StartCandidates {

@@ -89,9 +89,9 @@ impl TopK {
 mod tests {
     use super::*;
 
-    fn best(take: usize, places: impl IntoIterator<Item = u32>) -> Vec<f64> {
+    fn best(take: usize, sort_keys: impl IntoIterator<Item = u32>) -> Vec<f64> {
         let mut best = TopK::new(take);
-        for (key, place) in (0..).zip(places) {
+        for (key, place) in (0..).zip(sort_keys) {
             best.push(ScoredRow { sort_key: f64::from(place), key, score: -f64::from(place) });
         }
         let (kept, _) = best.into_parts();

@@ -51,7 +51,7 @@ pub(crate) fn list_items(
             });
         }
         count_facets(row, &mut facets)?;
-        first.offer(row, &read_uri)
+        first.push_row(row, &read_uri)
     })?;
     if let Some(tags) = facets.get_mut(&Facet::Tags) {
         let ids = Value::from(ids).to_string();
@@ -118,7 +118,7 @@ impl FirstItems {
     }
 
     /// Adds a row if it may be among the first.
-    fn offer(
+    fn push_row(
         &mut self,
         row: &Row<'_>,
         read_uri: &impl Fn(&Row<'_>) -> rusqlite::Result<Uri>,

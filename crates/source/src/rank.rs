@@ -58,7 +58,7 @@ pub fn rank_table(
     }
     let index = reader.open_index(plan.table)?;
     let phrases = load_postings(&index, request.query.phrases(), plan)?;
-    let mut own = compute_statistics(index.memory(), &phrases);
+    let mut own = compute_statistics(index.cache(), &phrases);
     if !plan.hidden.is_empty() {
         count_visible_rows(&mut own, &phrases, &*index.lengths()?, plan.hidden);
     }
@@ -109,7 +109,7 @@ pub fn cached_table_statistics(
 
 /// Returns the cached statistics of a query, or `None` if any part is not cached. Reads no file.
 pub(crate) fn cached_statistics(
-    memory: &IndexCache,
+    cache: &IndexCache,
     query: &FtsQuery,
     table: &FtsTable,
     columns: &[&str],
@@ -117,18 +117,18 @@ pub(crate) fn cached_statistics(
     let key =
         |phrase: &Phrase| phrase.restrict_to_columns(phrase.cache_key(), table.columns, columns);
     let remembered = |phrase: &Phrase| match key(phrase) {
-        Some(key) => memory.postings(&key),
+        Some(key) => cache.postings(&key),
         None => Some(Arc::default()),
     };
     let phrases: Option<Vec<_>> = query.phrases().map(remembered).collect();
-    Some(compute_statistics(memory, &phrases?))
+    Some(compute_statistics(cache, &phrases?))
 }
 
-fn compute_statistics(memory: &IndexCache, phrases: &[Arc<Postings>]) -> CorpusStatistics {
+fn compute_statistics(cache: &IndexCache, phrases: &[Arc<Postings>]) -> CorpusStatistics {
     let count = |postings: &Arc<Postings>| u64::try_from(postings.len()).unwrap_or(u64::MAX);
     CorpusStatistics {
-        rows: memory.rows(),
-        tokens: memory.tokens(),
+        rows: cache.rows(),
+        tokens: cache.tokens(),
         document_frequencies: phrases.iter().map(count).collect(),
     }
 }

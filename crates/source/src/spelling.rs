@@ -31,18 +31,18 @@ pub struct SimilarWord {
     pub rows: u64,
 }
 
-/// Finds the words of a table that resemble the words in `asked`. Only words with the same first
-/// letter are compared, because the first letter is rarely mistyped. Words that occur in `hidden`
-/// rows only are not found.
+/// Finds the words of a table that resemble the words in `query_words`. Only words with the same
+/// first letter are compared, because the first letter is rarely mistyped. Words that occur in
+/// `hidden` rows only are not found.
 pub(crate) fn find_similar_words(
     reader: &Reader<'_>,
     table: &'static FtsTable,
-    asked: &[String],
+    query_words: &[String],
     hidden: &[i64],
 ) -> Result<Vec<SimilarWord>, StoreError> {
     let index = reader.open_index(table)?;
     let mut found = Vec::new();
-    for word in asked {
+    for word in query_words {
         let length = word.chars().count();
         let Some(first) = word.chars().next().filter(|_| length >= MIN_CORRECTED_CHARS) else {
             continue;

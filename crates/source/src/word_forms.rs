@@ -140,7 +140,7 @@ fn find_languages(index: &FtsIndex<'_>) -> Result<Vec<Language>, StoreError> {
     let mut held = Vec::new();
     for language in Language::ALL {
         let rows = index.count_rows(&language_token(language.code()))?;
-        if rows > 0 && rows * MAX_ROWS_PER_ROW_IN_LANGUAGE >= index.memory().rows() {
+        if rows > 0 && rows * MAX_ROWS_PER_ROW_IN_LANGUAGE >= index.cache().rows() {
             held.push(language);
         }
     }

@@ -356,15 +356,15 @@ impl TestCorpus {
             part.rank(program, &query, &self.columns, take, others)
         };
         let tell = |part| rank(part, 0, CorpusStatistics::default()).statistics;
-        let told: Vec<CorpusStatistics> = self.parts.iter().map(tell).collect();
+        let statistics: Vec<CorpusStatistics> = self.parts.iter().map(tell).collect();
         let (mut found, mut total) = (Vec::new(), 0);
         for (place, part) in self.parts.iter().enumerate() {
             let mut others = CorpusStatistics::default();
-            let rest = told.iter().enumerate().filter(|(other, _)| *other != place);
+            let rest = statistics.iter().enumerate().filter(|(other, _)| *other != place);
             rest.for_each(|(_, statistics)| others += statistics);
             let ranking = rank(part, take, others);
             assert!(ranking.ranked.is_sorted_by(|one, next| one.score >= next.score));
-            assert_eq!(ranking.statistics, told[place]);
+            assert_eq!(ranking.statistics, statistics[place]);
             total += ranking.total;
             found.extend(ranking.ranked.iter().map(|ranked| (ranked.key, ranked.score)));
         }

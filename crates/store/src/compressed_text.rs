@@ -127,9 +127,9 @@ pub fn char_slice(text: &str, start: usize, end: usize) -> Option<&str> {
         return text.get(start..end);
     }
     let length = end.checked_sub(start)?;
-    let mut places = text.char_indices().map(|(at, _)| at).chain([text.len()]);
-    let first = places.nth(start)?;
-    let last = if length == 0 { first } else { places.nth(length - 1)? };
+    let mut boundaries = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    let first = boundaries.nth(start)?;
+    let last = if length == 0 { first } else { boundaries.nth(length - 1)? };
     text.get(first..last)
 }
 

@@ -39,7 +39,7 @@ impl<'a> FtsIndex<'a> {
     }
 
     /// Returns the cache of this state of the table.
-    pub fn memory(&self) -> &IndexCache {
+    pub fn cache(&self) -> &IndexCache {
         &self.cache
     }
 

@@ -56,7 +56,7 @@ impl Store {
             .map_err(|source| StoreError::from_file(self.path(), source))?;
         let mut problems = match run_integrity_check(&connection, None) {
             sound if sound.is_empty() => Vec::new(),
-            said => classify_problems(&connection, said),
+            messages => classify_problems(&connection, messages),
         };
         problems.extend(find_missing_references(&connection));
         Ok(StoreHealth { schema, problems })
@@ -66,42 +66,45 @@ impl Store {
 /// Returns the messages of SQLite's integrity check for a table, or for the whole file. A check
 /// that fails to complete is reported as a message.
 fn run_integrity_check(connection: &Connection, table: Option<&str>) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     let mut collect_row = |row: &rusqlite::Row<'_>| {
-        said.push(row.get::<_, String>(0)?);
+        messages.push(row.get::<_, String>(0)?);
         Ok(())
     };
     let looked = match table {
         Some(table) => connection.pragma(None, "integrity_check", table, &mut collect_row),
         None => connection.pragma_query(None, "integrity_check", &mut collect_row),
     };
-    said.extend(looked.err().map(|error| error.to_string()));
-    let lines = said.iter().flat_map(|text| text.lines());
+    messages.extend(looked.err().map(|error| error.to_string()));
+    let lines = messages.iter().flat_map(|text| text.lines());
     lines.filter(|line| *line != "ok" && !line.starts_with("***")).map(str::to_owned).collect()
 }
 
 /// Assigns each message to the part of the file it concerns.
-fn classify_problems(connection: &Connection, said: Vec<String>) -> Vec<StoreProblem> {
+fn classify_problems(connection: &Connection, messages: Vec<String>) -> Vec<StoreProblem> {
     let tables = list_tables(connection).unwrap_or_default();
     let mut problems = Vec::new();
     for (table, words) in tables {
         let part = words.map_or(DamagedPart::Rows, DamagedPart::FullText);
-        let told =
+        let table_messages =
             run_integrity_check(connection, Some(&table)).into_iter().take(MAX_PROBLEMS_PER_TABLE);
-        problems.extend(told.map(|what| StoreProblem {
+        problems.extend(table_messages.map(|what| StoreProblem {
             part: part.clone(),
             message: format!("table {table}: {what}"),
         }));
     }
     let is_room = |line: &&String| line.ends_with("never used") || line.starts_with("Freelist");
-    let room: Vec<_> = said.iter().filter(is_room).take(MAX_PROBLEMS_PER_TABLE).cloned().collect();
+    let room: Vec<_> =
+        messages.iter().filter(is_room).take(MAX_PROBLEMS_PER_TABLE).cloned().collect();
     problems.extend(
         room.into_iter().map(|what| StoreProblem { part: DamagedPart::FreePages, message: what }),
     );
     if problems.is_empty() {
         // A message that no single table reports may concern the whole file.
-        let told = said.into_iter().take(MAX_PROBLEMS_PER_TABLE);
-        problems.extend(told.map(|what| StoreProblem { part: DamagedPart::Rows, message: what }));
+        let table_messages = messages.into_iter().take(MAX_PROBLEMS_PER_TABLE);
+        problems.extend(
+            table_messages.map(|what| StoreProblem { part: DamagedPart::Rows, message: what }),
+        );
     }
     problems
 }

@@ -58,12 +58,12 @@ impl IndexCaches {
     /// Returns the cache of a table in the given state, creating an empty one if necessary.
     pub(crate) fn cache_for_state(&self, table: &FtsTable, state: TableState) -> Arc<IndexCache> {
         let mut tables = lock(&self.0);
-        if let Some(memory) = tables.get(table.name).filter(|memory| memory.state == state) {
-            return Arc::clone(memory);
+        if let Some(cache) = tables.get(table.name).filter(|cache| cache.state == state) {
+            return Arc::clone(cache);
         }
-        let memory = Arc::new(IndexCache::new(state, CacheEntries::default()));
-        tables.insert(table.name, Arc::clone(&memory));
-        memory
+        let cache = Arc::new(IndexCache::new(state, CacheEntries::default()));
+        tables.insert(table.name, Arc::clone(&cache));
+        cache
     }
 
     /// Carries the cache over from one state to the next. `rows`, in ascending order, are the only
@@ -76,8 +76,8 @@ impl IndexCaches {
         rows: &[i64],
     ) {
         let mut tables = lock(&self.0);
-        if let Some(memory) = tables.get(table.name).filter(|memory| memory.state == *before) {
-            let known = lock(&memory.entries).with_changed_rows(rows);
+        if let Some(cache) = tables.get(table.name).filter(|cache| cache.state == *before) {
+            let known = lock(&cache.entries).with_changed_rows(rows);
             tables.insert(table.name, Arc::new(IndexCache::new(after, known)));
         }
     }
@@ -272,12 +272,12 @@ mod tests {
         indexes.cache_for_state(&TABLE, state(1)).store_postings("x", &postings(&[1, 2]));
         indexes.advance_state(&TABLE, &state(1), state(2), &[2]);
         indexes.advance_state(&TABLE, &state(2), state(3), &[2, 7]);
-        let memory = indexes.cache_for_state(&TABLE, state(3));
-        assert!(memory.postings("x").is_none(), "not known for all rows");
-        let (known, changed) = memory.postings_with_changes("x").unwrap();
+        let cache = indexes.cache_for_state(&TABLE, state(3));
+        assert!(cache.postings("x").is_none(), "not known for all rows");
+        let (known, changed) = cache.postings_with_changes("x").unwrap();
         assert_eq!((known.len(), &*changed), (2, &[2, 7][..]));
-        memory.store_postings("x", &postings(&[1, 7]));
-        assert_eq!(memory.postings("x").unwrap().len(), 2);
+        cache.store_postings("x", &postings(&[1, 7]));
+        assert_eq!(cache.postings("x").unwrap().len(), 2);
     }
 
     #[test]

@@ -200,14 +200,14 @@ mod tests {
             .unwrap();
         let found = store.compare_schema().unwrap();
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
-        for wanted in [
+        for expected in [
             "foreign trigger `spy`",
             "foreign view `theirs`",
             "foreign index `slow`",
             "changed table `PromptKeywordsTable`",
             "missing table `PromptKeywordLinks`",
         ] {
-            assert!(found.iter().any(|it| it == wanted), "{wanted}: {found:?}");
+            assert!(found.iter().any(|it| it == expected), "{expected}: {found:?}");
         }
     }
 

@@ -23,10 +23,10 @@ pub(super) fn stored_term(term: &str) -> Vec<u8> {
 /// page is malformed.
 pub(super) fn for_each_term(page: &[u8], mut visit: impl FnMut(&str)) -> Option<()> {
     let length = page.get(2..4)?.try_into().ok().map(u16::from_be_bytes)?;
-    let (content, places) = page.split_at_checked(length.into())?;
+    let (content, distances) = page.split_at_checked(length.into())?;
     let mut place = 0;
     let mut term: Vec<u8> = Vec::new();
-    for distance in decode_varints(places) {
+    for distance in decode_varints(distances) {
         let is_first = place == 0;
         place = usize::try_from(distance).ok()?.checked_add(place)?;
         let rest = content.get(place..)?;

@@ -196,10 +196,10 @@ mod tests {
             pending.push(row(table, key, text));
         }
         let rows = pending.take_sorted();
-        let told: Vec<_> = rows.iter().map(|row| (row.table.name, row.key, text(row))).collect();
-        let told: Vec<_> =
-            told.iter().map(|(name, key, text)| (*name, *key, text.as_str())).collect();
-        assert_eq!(told, [("chats", 9, ""), ("notes", 1, "c"), ("notes", 3, "d")]);
+        let found: Vec<_> = rows.iter().map(|row| (row.table.name, row.key, text(row))).collect();
+        let found: Vec<_> =
+            found.iter().map(|(name, key, text)| (*name, *key, text.as_str())).collect();
+        assert_eq!(found, [("chats", 9, ""), ("notes", 1, "c"), ("notes", 3, "d")]);
         assert!(pending.take_sorted().is_empty());
     }
 

@@ -148,10 +148,10 @@ impl<'a> Writer<'a> {
         statement.insert(parameters).map_err(|error| self.to_store_error(error))
     }
 
-    /// Returns the `wanted` identifier, or a random one if none is wanted or the statement `taken`
-    /// finds a row with this `:id`.
-    pub fn choose_id(&self, taken: &str, wanted: Option<&str>) -> Result<String, StoreError> {
-        if let Some(id) = wanted.filter(|id| !id.is_empty())
+    /// Returns the `requested` identifier, or a random one if none is requested or the statement
+    /// `taken` finds a row with this `:id`.
+    pub fn choose_id(&self, taken: &str, requested: Option<&str>) -> Result<String, StoreError> {
+        if let Some(id) = requested.filter(|id| !id.is_empty())
             && self.query_first(taken, named_params! { ":id": id }, |_| Ok(()))?.is_none()
         {
             return Ok(id.to_owned());

@@ -85,26 +85,26 @@ impl Windows {
     /// A window ends after a paragraph, a sentence or a word that ends in its second half, if there
     /// is one, and begins at a word.
     pub(super) fn split_ranges(self, text: &str) -> Vec<Range<usize>> {
-        let mut places: Vec<Range<usize>> = Vec::new();
+        let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut start = 0;
         while start < text.len() {
             let limit = advance_chars(text, start, self.size);
             if limit == text.len() {
                 let rest = text.get(start..).unwrap_or_default();
-                match places.last_mut() {
+                match ranges.last_mut() {
                     // The overlap already belongs to the previous window.
                     Some(last) if rest.chars().take(self.least).count() < self.least => {
                         last.end = limit;
                     }
-                    _ => places.push(start..limit),
+                    _ => ranges.push(start..limit),
                 }
                 break;
             }
             let end = self.window_end(text, start, limit);
-            places.push(start..end);
+            ranges.push(start..end);
             start = self.next_start(text, end);
         }
-        places
+        ranges
     }
 
     /// Returns the end of the window that begins at `start` and may reach to `limit`.
@@ -265,11 +265,11 @@ mod tests {
             let text: String = (0..rng.below(60)).map(|_| parts[rng.below(parts.len())]).collect();
             let size = 1 + rng.below(90);
             let windows = windows(size, rng.below(size), rng.below(size + 20));
-            let places = windows.split_ranges(&text);
+            let ranges = windows.split_ranges(&text);
             let mut covered = 0;
-            for (index, place) in places.iter().enumerate() {
-                let said = text.get(place.clone()).expect("whole code points");
-                let (length, is_last) = (said.chars().count(), index + 1 == places.len());
+            for (index, place) in ranges.iter().enumerate() {
+                let text_of_range = text.get(place.clone()).expect("whole code points");
+                let (length, is_last) = (text_of_range.chars().count(), index + 1 == ranges.len());
                 assert!(place.start <= covered && place.end > covered, "{windows:?} {text:?}");
                 let shared = text[place.start..covered].chars().count();
                 assert!(shared <= windows.overlap, "{windows:?} {text:?}");

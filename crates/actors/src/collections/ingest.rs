@@ -81,25 +81,25 @@ struct Changes {
 }
 
 impl Ingest<'_> {
-    /// Synchronises a collection with `wanted`, and creates it if necessary. With `rebuild` all of
-    /// it is built again.
+    /// Synchronises a collection as specified by `spec`, and creates it if necessary. With
+    /// `rebuild` all of it is built again.
     ///
     /// Blocks, and must not be called on a thread of the async runtime. Fails with
     /// [`CollectionError::Busy`] if another process builds the same collection. Failures are also
     /// recorded in the collection.
     pub fn sync(
         &self,
-        wanted: &CollectionSpec,
+        spec: &CollectionSpec,
         rebuild: bool,
         progress: ProgressCallback<'_>,
     ) -> Result<SyncReport, CollectionError> {
         let begun = Instant::now();
-        check_name(&wanted.name)?;
+        check_name(&spec.name)?;
         let folder = self.catalogue.folder();
-        let _lock = CollectionLock::acquire(folder, &wanted.name)?;
-        let _claim = self.catalogue.claim_build(&wanted.name)?;
-        let before = self.catalogue.find_record(&wanted.name)?;
-        let done = self.run_build(wanted, before.as_ref(), rebuild, progress);
+        let _lock = CollectionLock::acquire(folder, &spec.name)?;
+        let _claim = self.catalogue.claim_build(&spec.name)?;
+        let before = self.catalogue.find_record(&spec.name)?;
+        let done = self.run_build(spec, before.as_ref(), rebuild, progress);
         if let (Err(error), Some(record)) = (&done, &before) {
             self.record_failure(record, error);
         }
@@ -110,28 +110,28 @@ impl Ingest<'_> {
 
     fn run_build(
         &self,
-        wanted: &CollectionSpec,
+        spec: &CollectionSpec,
         before: Option<&CollectionRecord>,
         rebuild: bool,
         progress: ProgressCallback<'_>,
     ) -> Result<SyncReport, CollectionError> {
-        let name = before.map_or(&wanted.name, |record| &record.name);
-        let (cut, warnings) = ChunkingMode::from_settings(wanted.plan.chunking.as_ref());
-        let origin = self.open_document_source(name, &wanted.plan, cut)?;
+        let name = before.map_or(&spec.name, |record| &record.name);
+        let (cut, warnings) = ChunkingMode::from_settings(spec.plan.chunking.as_ref());
+        let origin = self.open_document_source(name, &spec.plan, cut)?;
         collection_files::remove_unused(self.catalogue.folder(), name, before)?;
         let record = match before {
             Some(record) => record.clone(),
-            None => self.insert_collection(wanted, &*origin)?,
+            None => self.insert_collection(spec, &*origin)?,
         };
         let source_id = record.source_id;
-        let vectors = ChunkEmbedder::new(self.embeddings.filter(|_| wanted.plan.embedding.enabled));
+        let vectors = ChunkEmbedder::new(self.embeddings.filter(|_| spec.plan.embedding.enabled));
         let report = SyncReport { name: name.clone(), warnings, ..SyncReport::default() };
         let (known, cursor) = (KnownHashes::new(), None);
         let ingest = *self;
         let mut intake = IngestJob {
             ingest,
             record,
-            spec: wanted,
+            spec,
             document_source: origin,
             chunking_mode: cut,
             vectors,
@@ -167,10 +167,10 @@ impl Ingest<'_> {
     /// Inserts an empty collection into the catalogue.
     fn insert_collection(
         &self,
-        wanted: &CollectionSpec,
+        spec: &CollectionSpec,
         origin: &dyn DocumentSource,
     ) -> Result<CollectionRecord, CollectionError> {
-        let CollectionSpec { name, owner, plan } = wanted;
+        let CollectionSpec { name, owner, plan } = spec;
         if let Some(reason) = origin.unusable_reason() {
             return Err(CollectionError::NoDocuments { name: name.clone(), reason });
         }
@@ -260,8 +260,8 @@ impl IngestJob<'_> {
             let cursor = state.cursor_json.and_then(|it| serde_json::from_str(&it).ok());
             self.cursor = cursor.filter(|it: &Value| it.get("value").is_some());
         }
-        let wanted = self.spec.plan.embedding.enabled;
-        let same_model = model.is_none_or(|model| wanted && self.vectors.matches_model(&model));
+        let is_enabled = self.spec.plan.embedding.enabled;
+        let same_model = model.is_none_or(|model| is_enabled && self.vectors.matches_model(&model));
         Ok(!same_cut || !same_model)
     }
 

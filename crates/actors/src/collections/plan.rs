@@ -114,9 +114,9 @@ mod tests {
              embedding = { enabled = false }",
         )
         .unwrap();
-        let wanted = CollectionSpec::from_settings(&written).unwrap();
-        assert_eq!(wanted.owner.as_ref().map(UserId::as_str), Some("ada"));
-        assert_eq!(CollectionPlan::parse("docs", &wanted.plan.to_json()).unwrap(), wanted.plan);
+        let spec = CollectionSpec::from_settings(&written).unwrap();
+        assert_eq!(spec.owner.as_ref().map(UserId::as_str), Some("ada"));
+        assert_eq!(CollectionPlan::parse("docs", &spec.plan.to_json()).unwrap(), spec.plan);
         assert!(CollectionPlan::parse("docs", "{}").unwrap().folders.is_empty());
         let error = CollectionPlan::parse("docs", "[").unwrap_err().to_string();
         assert!(error.contains("`docs`"), "{error}");

@@ -81,7 +81,7 @@ pub fn search_full_text(
     deadline: &Deadline,
 ) -> HitList {
     let mut list = HitList::default();
-    let mut asked = Vec::new();
+    let mut statistics = Vec::new();
     for (place, one) in opened.iter().enumerate() {
         let known = match one.cached_statistics(query) {
             Some(known) => Ok(known),
@@ -89,17 +89,17 @@ pub fn search_full_text(
                 .map(|ranking| ranking.statistics),
         };
         match known {
-            Ok(known) => asked.push((place, known)),
+            Ok(known) => statistics.push((place, known)),
             Err(error) => list.failed.push(failed_collection(one, &error)),
         }
     }
-    let mut answers = rank_all(opened, &mut asked, query, filter, take, deadline);
-    if answers.stale && asked.len() > 1 {
-        answers = rank_all(opened, &mut asked, query, filter, take, deadline);
+    let mut answers = rank_all(opened, &mut statistics, query, filter, take, deadline);
+    if answers.stale && statistics.len() > 1 {
+        answers = rank_all(opened, &mut statistics, query, filter, take, deadline);
     }
     list.failed.extend(answers.failed);
     let mut all = CorpusStatistics::default();
-    for (_, known) in &asked {
+    for (_, known) in &statistics {
         all += known;
     }
     list.phrase_weights = all.phrase_weights().into();
@@ -138,19 +138,19 @@ struct RankedCollections {
 
 fn rank_all(
     opened: &[VisibleCollection],
-    asked: &mut [(usize, CorpusStatistics)],
+    statistics: &mut [(usize, CorpusStatistics)],
     query: &Arc<FtsQuery>,
     filter: &DocumentFilter,
     take: usize,
     deadline: &Deadline,
 ) -> RankedCollections {
     let mut answers = RankedCollections::default();
-    for index in 0..asked.len() {
+    for index in 0..statistics.len() {
         let mut others = CorpusStatistics::default();
-        for (_, (_, known)) in asked.iter().enumerate().filter(|(other, _)| *other != index) {
+        for (_, (_, known)) in statistics.iter().enumerate().filter(|(other, _)| *other != index) {
             others += known;
         }
-        let Some((place, known)) = asked.get_mut(index) else { continue };
+        let Some((place, known)) = statistics.get_mut(index) else { continue };
         let Some(one) = opened.get(*place) else { continue };
         match rank_collection(one, query, filter, take, others, deadline) {
             Ok(ranking) => {
@@ -341,13 +341,18 @@ fn to_hits(all: Vec<(usize, SimilarChunk)>, metric: DistanceMetric) -> Vec<Chunk
 }
 
 /// Fails if the vectors are of another model than the query's.
-fn check_model(own: &EmbeddingModel, wanted: Option<&EmbeddingModel>) -> Result<(), SourceError> {
-    match wanted {
-        Some(wanted) if (&wanted.provider, &wanted.model) != (&own.provider, &own.model) => {
+fn check_model(
+    own: &EmbeddingModel,
+    query_model: Option<&EmbeddingModel>,
+) -> Result<(), SourceError> {
+    match query_model {
+        Some(query_model)
+            if (&query_model.provider, &query_model.model) != (&own.provider, &own.model) =>
+        {
             Err(SourceError::Refused(format!(
                 "its vectors are of {} `{}`, the query's of {} `{}`: sync the collection \
                  with the configured model",
-                own.provider, own.model, wanted.provider, wanted.model
+                own.provider, own.model, query_model.provider, query_model.model
             )))
         }
         Some(_) | None => Ok(()),
@@ -363,17 +368,18 @@ pub fn load_passages(
     let mut passages: Vec<Option<Passage>> = vec![None; found.len()];
     for (place, one) in opened.iter().enumerate() {
         let here = found.iter().enumerate().filter(|(_, found)| found.collection_index == place);
-        let places: HashMap<i64, usize> = here.map(|(index, found)| (found.key, index)).collect();
-        if places.is_empty() {
+        let positions: HashMap<i64, usize> =
+            here.map(|(index, found)| (found.key, index)).collect();
+        if positions.is_empty() {
             continue;
         }
-        let keys: Vec<i64> = places.keys().copied().collect();
+        let keys: Vec<i64> = positions.keys().copied().collect();
         let scope = Scope::of(one.access.clone());
         let read = one
             .collection
             .read(deadline.clone(), |reader| one.collection.read_passages(reader, &keys, &scope))?;
         for passage in read {
-            let slot = places.get(&passage.key).and_then(|index| passages.get_mut(*index));
+            let slot = positions.get(&passage.key).and_then(|index| passages.get_mut(*index));
             if let Some(slot) = slot {
                 *slot = Some(passage);
             }

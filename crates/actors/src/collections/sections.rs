@@ -19,22 +19,22 @@ const MAX_PATH_CHARS: usize = 500;
 /// Divides a text into chunks and leaves out blank ones. `named` are the headings; if it is empty,
 /// those of the Markdown text are used.
 pub(super) fn cut_chunks(text: &str, named: &[Heading], cut: ChunkingMode) -> Vec<NewChunk> {
-    let places = match cut {
+    let ranges = match cut {
         ChunkingMode::Whole => std::iter::once(0..text.len()).collect(),
         ChunkingMode::Windows(windows) => windows.split_ranges(text),
         ChunkingMode::Headings => heading_ranges(text),
     };
-    let said;
+    let parsed;
     let headings = if named.is_empty() {
-        said = parse_headings(text);
-        said.as_slice()
+        parsed = parse_headings(text);
+        parsed.as_slice()
     } else {
         named
     };
     let (mut at, mut start) = (0, 0);
     let mut outline = HeadingTracker { text, upcoming: headings, open: Vec::new() };
-    let mut made = Vec::with_capacity(places.len());
-    for place in places {
+    let mut made = Vec::with_capacity(ranges.len());
+    for place in ranges {
         let (Some(body), Some(passed)) = (text.get(place.clone()), text.get(at..place.start))
         else {
             continue;
@@ -122,8 +122,8 @@ mod tests {
         let cut = cut_chunks(text, named, how);
         let letters: Vec<char> = text.chars().collect();
         for chunk in &cut {
-            let said: String = letters[chunk.start..chunk.end].iter().collect();
-            assert_eq!(said, chunk.body);
+            let excerpt: String = letters[chunk.start..chunk.end].iter().collect();
+            assert_eq!(excerpt, chunk.body);
         }
         let line = |chunk: NewChunk| {
             (

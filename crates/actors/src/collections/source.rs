@@ -180,10 +180,10 @@ impl Source for CollectionSource {
     fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
         let (finder, scope) = (Highlighter::from(view), self.scope());
         let mut hits = Vec::with_capacity(view.matches.len());
-        for wanted in &view.matches {
-            let found = self.opened.collection.read_passages(reader, &[wanted.key], &scope)?;
+        for ranked in &view.matches {
+            let found = self.opened.collection.read_passages(reader, &[ranked.key], &scope)?;
             let shown =
-                |passage| Hit { score: wanted.score, ..self.to_chunk_hit(&finder, passage) };
+                |passage| Hit { score: ranked.score, ..self.to_chunk_hit(&finder, passage) };
             hits.extend(found.iter().map(shown));
         }
         Ok(hits)
@@ -361,10 +361,10 @@ mod tests {
         assert_eq!(hit.uri.to_string(), "collections://bakery/a%23b#1");
         assert_eq!(hit.id, ItemId::from("a#b#1"));
         assert_eq!(hit.snippet.as_deref(), Some("We knead the dough."));
-        let places: Vec<_> =
+        let ranges: Vec<_> =
             hit.highlights.iter().flatten().map(|place| (place.start, place.end)).collect();
         assert_eq!(
-            (places, hit.matched.clone()),
+            (ranges, hit.matched.clone()),
             (vec![(3, 8)], Some(vec!["kneading".to_owned()]))
         );
         assert_eq!(hit.tags, Some(vec!["rye".to_owned()]));
@@ -397,16 +397,16 @@ mod tests {
         }
         let query = Arc::new(FtsQuery::parse("cellar"));
         let request = RankRequest { query: Arc::clone(&query), limit: 1, ..RankRequest::default() };
-        let wanted =
+        let ranked =
             read_source(&open, |reader| open.rank_matches(reader, &request)).unwrap().ranked;
-        let key = wanted[0].key;
+        let key = ranked[0].key;
         let view = HitRequest {
             query,
             filters: Filters::default(),
             weights: Arc::default(),
             snippet_length: 300,
             highlight: false,
-            matches: wanted,
+            matches: ranked,
         };
         for (source, sees) in [(&closed, false), (&open, true)] {
             let shown = read_source(source, |reader| source.load_hits(reader, &view)).unwrap();

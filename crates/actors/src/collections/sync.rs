@@ -146,15 +146,15 @@ impl SyncJobs {
                     reason,
                 });
             }
-            let wanted = CollectionSpec::from_settings(written)?;
-            if let (Some(tables), Some(table)) = (&self.tables, &wanted.plan.table) {
+            let spec = CollectionSpec::from_settings(written)?;
+            if let (Some(tables), Some(table)) = (&self.tables, &spec.plan.table) {
                 let (name, wrong) = (written.name.clone(), tables.check_table(owner, table));
                 wrong.map_err(|error| CollectionError::InvalidSettings {
                     name,
                     reason: error.message,
                 })?;
             }
-            configured.push(wanted);
+            configured.push(spec);
         }
         Ok(Self { configured_specs: configured, ..self })
     }
@@ -178,15 +178,15 @@ impl SyncJobs {
     /// Returns the collections that can be synchronised: those of the settings, and those of the
     /// catalogue that have folders or a table. Reads a database.
     pub fn list_specs(&self) -> Result<Vec<CollectionSpec>, CollectionError> {
-        let mut wanted = self.configured_specs.clone();
+        let mut specs = self.configured_specs.clone();
         for record in self.catalogue.list_records()? {
-            let is_configured = wanted.iter().any(|it| it.name.eq_ignore_ascii_case(&record.name));
+            let is_configured = specs.iter().any(|it| it.name.eq_ignore_ascii_case(&record.name));
             if !is_configured {
-                wanted.push(CollectionSpec::from_record(&record)?);
+                specs.push(CollectionSpec::from_record(&record)?);
             }
         }
-        wanted.retain(|wanted| wanted.plan.has_source());
-        Ok(wanted)
+        specs.retain(|spec| spec.plan.has_source());
+        Ok(specs)
     }
 
     /// Starts a job for these collections, or for all that this principal may see if `names` is
@@ -206,14 +206,14 @@ impl SyncJobs {
         }
         let job = SyncJob {
             id: format!("sync-{}", Timestamp::now()),
-            names: chosen.iter().map(|wanted| wanted.name.clone()).collect(),
+            names: chosen.iter().map(|spec| spec.name.clone()).collect(),
         };
         let finish = FinishGuard { running: Arc::clone(&self.running), job: job.clone() };
         let (syncs, principal) = (self.clone(), principal.clone());
         thread::Builder::new().name("sync".to_owned()).spawn(move || {
             let _finish = finish;
-            for wanted in &chosen {
-                syncs.sync_collection(&principal, wanted);
+            for spec in &chosen {
+                syncs.sync_collection(&principal, spec);
             }
         })?;
         let job_id = job.id.clone();
@@ -255,17 +255,17 @@ impl SyncJobs {
         principal: &Principal,
         names: &[String],
     ) -> Result<Vec<CollectionSpec>, SyncError> {
-        let mine = |wanted: &CollectionSpec| {
-            wanted.owner.as_ref().is_none_or(|it| it == principal.user())
-                && principal.access().permits_collection(&wanted.name)
+        let mine = |spec: &CollectionSpec| {
+            spec.owner.as_ref().is_none_or(|it| it == principal.user())
+                && principal.access().permits_collection(&spec.name)
         };
         let visible: Vec<CollectionSpec> = self.list_specs()?.into_iter().filter(mine).collect();
-        let is_permitted = |wanted: &CollectionSpec| {
-            let table = self.tables.as_ref().zip(wanted.plan.table.as_ref());
+        let is_permitted = |spec: &CollectionSpec| {
+            let table = self.tables.as_ref().zip(spec.plan.table.as_ref());
             table.is_none_or(|(tables, table)| tables.is_permitted(principal, table))
         };
         if names.is_empty() {
-            let first = visible.first().map(|wanted| wanted.name.clone());
+            let first = visible.first().map(|spec| spec.name.clone());
             let permitted: Vec<CollectionSpec> = visible.into_iter().filter(is_permitted).collect();
             return match (first, permitted.is_empty()) {
                 (None, _) => Err(SyncError::Nothing),
@@ -275,9 +275,9 @@ impl SyncJobs {
         }
         let mut chosen: Vec<CollectionSpec> = Vec::new();
         for name in names {
-            let found = visible.iter().find(|wanted| wanted.name.eq_ignore_ascii_case(name));
+            let found = visible.iter().find(|spec| spec.name.eq_ignore_ascii_case(name));
             let Some(found) = found else {
-                let known = visible.iter().map(|wanted| wanted.name.clone()).collect();
+                let known = visible.iter().map(|spec| spec.name.clone()).collect();
                 let name = name.chars().take(100).collect();
                 return Err(SyncError::Unknown { name, known });
             };
@@ -291,9 +291,9 @@ impl SyncJobs {
         Ok(chosen)
     }
 
-    fn sync_collection(&self, principal: &Principal, wanted: &CollectionSpec) {
-        let name = &wanted.name;
-        match self.ingest(principal).sync(wanted, false, &|_, _| {}) {
+    fn sync_collection(&self, principal: &Principal, spec: &CollectionSpec) {
+        let name = &spec.name;
+        match self.ingest(principal).sync(spec, false, &|_, _| {}) {
             Ok(SyncReport { new, updated, gone, skipped, .. }) => {
                 let skipped = skipped.len();
                 tracing::info!(source = %name, new, updated, gone, skipped, "`{name}` was synced");

@@ -65,9 +65,10 @@ impl TableSql {
     /// Selects the rows with these keys.
     pub fn select_by_keys(&self, columns: &[&str], keys: &[Parameter]) -> BoundStatement {
         let mut bound = self.select_where(&self.column_list(columns));
-        let places: Vec<String> = (1..=keys.len()).map(|at| placeholder(self.engine, at)).collect();
-        let (key, places) = (&self.key, places.join(", "));
-        write!(bound.text, " AND {key} IN ({places}) ORDER BY {key}").ok();
+        let placeholders: Vec<String> =
+            (1..=keys.len()).map(|at| placeholder(self.engine, at)).collect();
+        let (key, placeholders) = (&self.key, placeholders.join(", "));
+        write!(bound.text, " AND {key} IN ({placeholders}) ORDER BY {key}").ok();
         bound.parameters.extend_from_slice(keys);
         bound
     }

@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn other_addresses_are_refused() {
-        for (text, said) in [
+        for (text, expected) in [
             ("password = \"env:X\"", "`url` is missing"),
             ("url = \"mysql://a@b/c\"", "`url` is for"),
             ("url = \"postgres://a:secret@b/c\"", "plain text"),
@@ -218,7 +218,7 @@ mod tests {
             ("location = \"x\"", "unknown field"),
         ] {
             let error = parse(text).unwrap_err();
-            assert!(error.contains(said) && !error.contains("secret@"), "{text}: {error}");
+            assert!(error.contains(expected) && !error.contains("secret@"), "{text}: {error}");
         }
     }
 }

@@ -243,8 +243,8 @@ mod tests {
                 ["line 5", "rename `1st`", "no digit first"],
             ),
         ] {
-            let said = parse_error(text);
-            assert!(parts.iter().all(|part| said.contains(part)), "{parts:?}: {said}");
+            let error = parse_error(text);
+            assert!(parts.iter().all(|part| error.contains(part)), "{parts:?}: {error}");
         }
     }
 }

@@ -201,7 +201,7 @@ impl DsnParts {
                 ("tls", self.tls.is_some()),
                 ("ca_file", self.ca_file.is_some()),
             ];
-            if let Some((key, _)) = server.iter().find(|(_, said)| *said) {
+            if let Some((key, _)) = server.iter().find(|(_, is_given)| *is_given) {
                 return Err(format!(
                     "`{key}` does not apply to {engine}, which has no server; remove it"
                 ));

@@ -76,8 +76,8 @@ impl DsnParts {
             _ => Err(format!("`dsn` cannot be read: {FORMS}")),
         }?;
         match (engine, parts.engine) {
-            (Some(said), Some(read)) if said != read => {
-                Err(format!("`dsn` is for {read}, but `engine` is {said}; change one of them"))
+            (Some(engine), Some(read)) if engine != read => {
+                Err(format!("`dsn` is for {read}, but `engine` is {engine}; change one of them"))
             }
             _ => Ok(parts),
         }

@@ -206,9 +206,9 @@ mod tests {
             "provider = \"openai\"\napi_key = \"sk-abc\"\n\
              api_base = \"https://ada:pass@word@host.example/v1\"",
         );
-        let said = format!("{:?}", settings.unwrap());
-        assert!(said.contains("***@host.example/v1"), "{said}");
-        assert!(!said.contains("sk-abc") && !said.contains("pass"), "{said}");
+        let output = format!("{:?}", settings.unwrap());
+        assert!(output.contains("***@host.example/v1"), "{output}");
+        assert!(!output.contains("sk-abc") && !output.contains("pass"), "{output}");
     }
 
     #[test]

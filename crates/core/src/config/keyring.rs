@@ -51,8 +51,8 @@ fn reader_command(account: &str) -> (&'static str, Vec<&str>, String) {
 /// Reads the secret of an account.
 pub(super) fn read_secret(account: &str) -> Result<SecretString, KeyringError> {
     let (program, arguments, store) = reader_command(account);
-    let asked = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let answer = asked.map_err(|_| KeyringError::NoProgram { program })?;
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    let answer = output.map_err(|_| KeyringError::NoProgram { program })?;
     let text = Zeroizing::new(answer.stdout);
     let text = std::str::from_utf8(&text).ok().map(|it| it.trim_end_matches(['\r', '\n']));
     match text.filter(|text| answer.status.success() && !text.is_empty()) {

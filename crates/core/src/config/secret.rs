@@ -387,8 +387,8 @@ mod tests {
             let secret = SecretRef::from(format!("{kind}:{}", path.display()));
             for mode in [0o644, 0o640, 0o604, 0o610] {
                 set_mode(&path, mode);
-                let said = read_key(&secret).unwrap_err().to_string();
-                assert!(said.ends_with(&format!("run: chmod 600 {}", path.display())), "{said}");
+                let error = read_key(&secret).unwrap_err().to_string();
+                assert!(error.ends_with(&format!("run: chmod 600 {}", path.display())), "{error}");
             }
         }
         for mode in [0o600, 0o400] {
@@ -423,8 +423,8 @@ mod tests {
         for text in ["sk-abc", "Bearer:sk-abc", "env:sk-abc!", ""] {
             let secret = SecretRef::from(text.to_owned());
             let error = read_key(&secret).unwrap_err();
-            let said = format!("{secret:?} {error:?} {error}");
-            assert!(said.contains("env:NAME") && !said.contains("sk-abc"), "{said}");
+            let output = format!("{secret:?} {error:?} {error}");
+            assert!(output.contains("env:NAME") && !output.contains("sk-abc"), "{output}");
         }
         let meant = SecretRef::from("sk-abc".to_owned()).allow_plaintext();
         assert_eq!(read_key(&meant).unwrap().expose_secret(), "sk-abc");

@@ -101,10 +101,10 @@ mod tests {
         assert_eq!(written.lines().count(), 1, "{written}");
         let mut line: Value = serde_json::from_str(&written).unwrap();
         assert!(line["time"].take().as_str().unwrap().ends_with('Z'));
-        let told = json!({
+        let expected = json!({
             "time": null, "level": "INFO", "message": "answered\n\"so\"",
             "request.id": "a\"b", "tool": "two", "duration_ms": 1.5, "hits": 3,
         });
-        assert_eq!(line, told);
+        assert_eq!(line, expected);
     }
 }

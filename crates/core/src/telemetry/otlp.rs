@@ -227,11 +227,11 @@ mod tests {
             duration: Duration::from_millis(5),
             outcome: CallOutcome::Refused,
         };
-        let told = export_request(&[
+        let export = export_request(&[
             finished.clone(),
             FinishedRequest { outcome: CallOutcome::Ok, ..finished },
         ]);
-        let spans = &told["resourceSpans"][0]["scopeSpans"][0]["spans"];
+        let spans = &export["resourceSpans"][0]["scopeSpans"][0]["spans"];
         let span = &spans[0];
         assert_eq!(span["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
         assert_eq!(span["parentSpanId"], "00f067aa0ba902b7");
