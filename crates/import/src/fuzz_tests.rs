@@ -65,8 +65,8 @@ fn assert_invariants(name: &str, reading: &ParsedFile) {
             DraftBody::Note(note) => Some(&note.title),
             DraftBody::Chat(chat) => {
                 assert!(!chat.messages.is_empty(), "{name}");
-                let said = |text: &str| !text.trim().is_empty();
-                assert!(chat.messages.iter().all(|it| said(&it.content)), "{name}");
+                let has_text = |text: &str| !text.trim().is_empty();
+                assert!(chat.messages.iter().all(|it| has_text(&it.content)), "{name}");
                 chat.title.as_ref()
             }
             _ => panic!("{name} became something else"),

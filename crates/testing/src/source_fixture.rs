@@ -126,8 +126,8 @@ impl<S: Source> SourceFixture<S> {
 
     /// Searches with filters and returns the hits.
     pub fn search_with(&self, query: &str, filters: Filters) -> Vec<Hit> {
-        let wanted = self.rank_with(query, filters.clone(), Order::Relevance, 100).ranked;
-        self.load_hits(query, filters, wanted, 300)
+        let ranked = self.rank_with(query, filters.clone(), Order::Relevance, 100).ranked;
+        self.load_hits(query, filters, ranked, 300)
     }
 
     /// Searches without filters and returns the hits.
@@ -177,7 +177,7 @@ impl<S: Source> SourceFixture<S> {
         &self,
         query: &str,
         filters: Filters,
-        wanted: Vec<RankedMatch>,
+        matches: Vec<RankedMatch>,
         length: usize,
     ) -> Vec<Hit> {
         let view = HitRequest {
@@ -186,7 +186,7 @@ impl<S: Source> SourceFixture<S> {
             filters,
             snippet_length: length,
             highlight: true,
-            matches: wanted,
+            matches,
         };
         self.read(|reader| self.source.load_hits(reader, &view)).expect("the source shows")
     }

@@ -127,9 +127,9 @@ fn check_ranking<S: Source>(bench: &SourceFixture<S>, word: &str) {
 fn check_hit_order<S: Source>(bench: &SourceFixture<S>, word: &str) {
     let ranked = bench.rank(word, 1_000).ranked;
     let gone = RankedMatch { key: i64::MAX, ..ranked[0].clone() };
-    let wanted: Vec<RankedMatch> = ranked.iter().rev().cloned().chain([gone]).collect();
+    let reversed: Vec<RankedMatch> = ranked.iter().rev().cloned().chain([gone]).collect();
     for length in [1, 20, 300] {
-        let hits = bench.load_hits(word, Filters::default(), wanted.clone(), length);
+        let hits = bench.load_hits(word, Filters::default(), reversed.clone(), length);
         let uris: Vec<_> = hits.iter().map(|hit| &hit.uri).collect();
         assert_eq!(uris, ranked.iter().rev().map(|match_| &match_.uri).collect::<Vec<_>>());
         for hit in &hits {
@@ -255,7 +255,7 @@ fn check_restriction<S: Source>(bench: &SourceFixture<S>, word: &str) {
         found.expect("the source ranks")
     };
     let look = |store: &Store| {
-        let told: Result<_, SourceError> = store.read(five_minutes(), |reader| {
+        let answers: Result<_, SourceError> = store.read(five_minutes(), |reader| {
             Ok((
                 source.source_stats(reader)?,
                 source.suggest_items(reader, "", 100)?,
@@ -267,7 +267,7 @@ fn check_restriction<S: Source>(bench: &SourceFixture<S>, word: &str) {
             ))
         });
         let ranking = rank(store, word);
-        format!("{:?} {ranking:?}", told.expect("the source answers"))
+        format!("{:?} {ranking:?}", answers.expect("the source answers"))
     };
     let ranked = rank(&bench.store, word).ranked;
     let unmatched = restricted(|access| {

@@ -211,10 +211,10 @@ mod tests {
         let empty = r#"{"name": "", "uuid": "e", "chat_messages": []}"#;
         let reading = parse_export(&format!("[{broken}, {deep}, {empty}, 7, {CLAUDE}]")).unwrap();
         assert_eq!(origins(&reading), ["claude:c1"]);
-        let places: Vec<_> = reading.problems.iter().map(|it| it.place.as_str()).collect();
+        let found: Vec<_> = reading.problems.iter().map(|it| it.place.as_str()).collect();
         let expected =
             ["conversation `Bad`", "conversation 2", "conversation `e`", "conversation 4"];
-        assert_eq!(places, expected);
+        assert_eq!(found, expected);
         assert_eq!(reading.problems[2].reason, "it has no messages");
     }
 

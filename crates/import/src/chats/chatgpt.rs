@@ -74,8 +74,8 @@ impl ChatGptMessage {
         if self.metadata_flag("is_visually_hidden_from_conversation") {
             return None;
         }
-        let said = self.content.as_ref().map(message_text).filter(|text| !text.trim().is_empty());
-        let content: Vec<String> = said.into_iter().chain(self.attachment_labels()).collect();
+        let text = self.content.as_ref().map(message_text).filter(|text| !text.trim().is_empty());
+        let content: Vec<String> = text.into_iter().chain(self.attachment_labels()).collect();
         (!content.is_empty()).then(|| MessageDraft {
             origin: self.id.as_deref().unwrap_or(node_id).to_owned(),
             sender: self.sender().to_owned(),
@@ -148,8 +148,8 @@ fn single_text(content: &Value) -> Option<String> {
 /// Returns the reasoning of the model that precedes its answer.
 fn thoughts_text(content: &Value) -> Option<String> {
     let thoughts = content.get("thoughts")?.as_array()?;
-    let said: Vec<_> = thoughts.iter().filter_map(single_text).collect();
-    Some(said.join("\n\n")).filter(|text| !text.is_empty())
+    let texts: Vec<_> = thoughts.iter().filter_map(single_text).collect();
+    Some(texts.join("\n\n")).filter(|text| !text.is_empty())
 }
 
 fn part_text(part: &Value) -> Option<String> {

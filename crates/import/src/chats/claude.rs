@@ -76,8 +76,8 @@ impl ClaudeMessage {
     fn into_draft(self, id: &str, model: Option<&str>) -> Option<MessageDraft> {
         let text = self.text.filter(|text| !text.trim().is_empty());
         let mut parts: Vec<_> = match (self.content.as_ref().and_then(content_text), text) {
-            (Some(said), Some(text)) => vec![merge_flat_text(said, text)],
-            (said, text) => said.or(text).into_iter().collect(),
+            (Some(content), Some(text)) => vec![merge_flat_text(content, text)],
+            (content, text) => content.or(text).into_iter().collect(),
         };
         parts.extend(self.attachments.iter().flatten().filter_map(attachment_text));
         parts.extend(self.files.iter().flatten().filter_map(file_label));
@@ -96,9 +96,9 @@ impl ClaudeMessage {
 
 /// Merges the parts of a message with its flat `text` without duplicates. The flat text repeats the
 /// parts without tool calls, but may contain paragraphs that occur nowhere else.
-fn merge_flat_text(said: String, text: String) -> String {
-    let (known, told) = (distinct_lines(&said), distinct_lines(&text));
-    if known.is_subset(&told) {
+fn merge_flat_text(content: String, text: String) -> String {
+    let (known, flat) = (distinct_lines(&content), distinct_lines(&text));
+    if known.is_subset(&flat) {
         return text;
     }
     let is_new = |paragraph: &&str| {
@@ -106,7 +106,7 @@ fn merge_flat_text(said: String, text: String) -> String {
             && distinct_lines(paragraph).iter().any(|line| !known.contains(line))
     };
     let rest: Vec<&str> = text.split("\n\n").filter(is_new).collect();
-    if rest.is_empty() { said } else { format!("{said}\n\n{}", rest.join("\n\n")) }
+    if rest.is_empty() { content } else { format!("{content}\n\n{}", rest.join("\n\n")) }
 }
 
 fn distinct_lines(text: &str) -> HashSet<&str> {
@@ -219,11 +219,11 @@ mod tests {
         );
         let branches = read.unwrap().branches.branches;
         assert_eq!(branches[1].fork, Some((0, Some("a".to_owned()))));
-        let said: Vec<Vec<_>> = branches
+        let contents: Vec<Vec<_>> = branches
             .iter()
             .map(|branch| branch.messages.iter().map(|it| it.content.as_str()).collect())
             .collect();
-        assert_eq!(said, [vec!["How?", "No."], vec!["So."]]);
+        assert_eq!(contents, [vec!["How?", "No."], vec!["So."]]);
         let models = [&branches[0].messages[0].model, &branches[0].messages[1].model];
         assert_eq!(models, [&None, &Some("one".to_owned())]);
     }

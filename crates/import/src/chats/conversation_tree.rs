@@ -77,11 +77,11 @@ struct MessageTree {
 impl MessageTree {
     fn new(nodes: Vec<MessageNode>) -> Self {
         // If two nodes have the same identifier, children belong to the first.
-        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut positions: HashMap<&str, usize> = HashMap::new();
         for (place, node) in nodes.iter().enumerate() {
-            places.entry(&node.id).or_insert(place);
+            positions.entry(&node.id).or_insert(place);
         }
-        let parent_of = |node: &MessageNode| places.get(node.parent.as_deref()?).copied();
+        let parent_of = |node: &MessageNode| positions.get(node.parent.as_deref()?).copied();
         let parents: Vec<_> = nodes.iter().map(parent_of).collect();
         let mut children = vec![Vec::new(); nodes.len()];
         for (child, parent) in parents.iter().enumerate() {
@@ -193,11 +193,11 @@ mod tests {
         });
         let found = split_branches(nodes.collect(), current);
         let shown = found.branches.iter().map(|branch| {
-            let said: Vec<_> = branch.messages.iter().map(|it| it.origin.as_str()).collect();
+            let origins: Vec<_> = branch.messages.iter().map(|it| it.origin.as_str()).collect();
             let leaves = branch.fork.as_ref().map(|(number, after)| {
                 format!("{number}{}:", after.as_deref().unwrap_or_default())
             });
-            format!("{}{}", leaves.unwrap_or_default(), said.join(""))
+            format!("{}{}", leaves.unwrap_or_default(), origins.join(""))
         });
         (shown.collect(), found.unreachable_messages)
     }

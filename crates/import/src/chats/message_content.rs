@@ -96,7 +96,7 @@ fn tool_use_text(part: &Value) -> String {
                 text_field(input, "title").map(|title| format!(" {title}")).unwrap_or_default();
             format!("[{name}]{title}\n{document}")
         }
-        (None, Value::String(told)) => format!("[{name}] {}", truncate_tool_text(told)),
+        (None, Value::String(arguments)) => format!("[{name}] {}", truncate_tool_text(arguments)),
         (None, _) => format!("[{name}] {}", truncate_tool_text(&input.to_string())),
     }
 }

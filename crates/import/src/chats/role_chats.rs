@@ -100,8 +100,8 @@ impl ParsedFile {
                 Err(reason) => Err(reason),
                 Ok(Value::Object(fields)) => match messages_array(&fields) {
                     Some(messages) => Ok(Some(parse_conversation(&fields, messages))),
-                    None => parse_message(number, &fields).map(|said| {
-                        alone.extend(said);
+                    None => parse_message(number, &fields).map(|draft| {
+                        alone.extend(draft);
                         None
                     }),
                 },
@@ -125,11 +125,11 @@ fn messages_array(fields: &Map<String, Value>) -> Option<&Vec<Value>> {
 
 fn parse_conversation(fields: &Map<String, Value>, messages: &[Value]) -> Conversation {
     let model = first_text(fields, &["model"]);
-    let read = (1..).zip(messages).filter_map(|(number, said)| {
-        let mut said = parse_message(number, said.as_object()?).ok()??;
-        let is_answer = matches!(said.sender.as_str(), "assistant" | "model" | "gpt" | "bot");
-        said.model = said.model.or_else(|| model.clone().filter(|_| is_answer));
-        Some(said)
+    let read = (1..).zip(messages).filter_map(|(number, message)| {
+        let mut draft = parse_message(number, message.as_object()?).ok()??;
+        let is_answer = matches!(draft.sender.as_str(), "assistant" | "model" | "gpt" | "bot");
+        draft.model = draft.model.or_else(|| model.clone().filter(|_| is_answer));
+        Some(draft)
     });
     let time = |keys: &[&str]| keys.iter().find_map(|key| datetime::parse_json(fields.get(*key)?));
     Conversation {
@@ -174,10 +174,12 @@ fn parse_message(
 
 /// Returns the text of a tool call.
 fn tool_call_text(call: &Value) -> Option<String> {
-    let asked = call.get("function")?;
-    let name = asked.get("name")?.as_str()?;
-    let told = asked.get("arguments").and_then(Value::as_str).unwrap_or_default();
-    content_text(&serde_json::json!({ "type": "function_call", "name": name, "arguments": told }))
+    let function = call.get("function")?;
+    let name = function.get("name")?.as_str()?;
+    let arguments = function.get("arguments").and_then(Value::as_str).unwrap_or_default();
+    content_text(
+        &serde_json::json!({ "type": "function_call", "name": name, "arguments": arguments }),
+    )
 }
 
 fn first_text(fields: &Map<String, Value>, keys: &[&str]) -> Option<String> {
@@ -262,8 +264,8 @@ mod tests {
             &format!("{QUESTION}\n{{\n7\n{{\"x\": 1}}\n{deep}\n{{\"messages\": []}}\n"),
         );
         assert_eq!(chats.len(), 1);
-        let places: Vec<_> = problems.iter().map(|it| it.place.as_str()).collect();
-        assert_eq!(places, ["entry 2", "entry 3", "entry 4", "entry 5", "conversation 6"]);
+        let found: Vec<_> = problems.iter().map(|it| it.place.as_str()).collect();
+        assert_eq!(found, ["entry 2", "entry 3", "entry 4", "entry 5", "conversation 6"]);
         let error =
             RoleChatImporter.parse(&SourceFile::in_memory("/a.json", r#"{"x": 1}"#)).unwrap_err();
         assert!(matches!(error, ImportError::NotAChatExport { .. }), "{error}");

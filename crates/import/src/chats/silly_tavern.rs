@@ -199,9 +199,9 @@ mod tests {
         let chat = &chats[0];
         assert_eq!(chat.title.as_deref(), Some("Orla - 1"));
         assert_eq!(chat.created_at, Timestamp::parse("2024-01-05T14:30:12Z").ok());
-        let said: Vec<_> =
+        let found: Vec<_> =
             chat.messages.iter().map(|it| (it.sender.as_str(), it.content.as_str())).collect();
-        assert_eq!(said, [("Orla", "Hello."), ("Ada", "Rye?"), ("Orla", "Yes.")]);
+        assert_eq!(found, [("Orla", "Hello."), ("Ada", "Rye?"), ("Orla", "Yes.")]);
         assert_eq!(chat.messages[0].sent_at, Timestamp::parse("2024-01-05T14:30:00Z").ok());
         assert_eq!(chat.messages[1].sent_at, Timestamp::parse("2024-01-05T14:31:12Z").ok());
         assert_eq!(chat.messages[2].model.as_deref(), Some("two"));
@@ -221,8 +221,8 @@ mod tests {
     fn broken_line_is_reported_others_kept() {
         let (chats, problems) = read_chats("/1.jsonl", &[HEAD, "{", FIRST, r#"{"x": 1}"#, "", "7"]);
         assert_eq!(chats[0].messages.len(), 1);
-        let places: Vec<_> = problems.iter().map(|it| it.place.as_str()).collect();
-        assert_eq!(places, ["line 2", "line 4", "line 6"]);
+        let found: Vec<_> = problems.iter().map(|it| it.place.as_str()).collect();
+        assert_eq!(found, ["line 2", "line 4", "line 6"]);
     }
 
     #[test]

@@ -351,17 +351,17 @@ mod tests {
 
     #[test]
     fn description_counts_files_and_says_why() {
-        let said = |format: &str, files| {
+        let describe = |format: &str, files| {
             let UnsupportedFiles { label, reason, .. } = describe_unsupported(format, files);
             format!("{label}: {reason}")
         };
-        assert!(said("Evernote", 71).starts_with("71 Evernote: not supported yet; export"));
-        assert_eq!(said("Tomboy", 1), "1 Tomboy: not supported yet");
-        assert_eq!(said("pictures", 12), "12 pictures: not read");
-        assert_eq!(said("pictures", 1), "1 picture: not read");
-        assert_eq!(said(".xyz", 3), "3 `.xyz` files: unknown format");
-        assert_eq!(said(".xyz", 1), "1 `.xyz` file: unknown format");
-        let table = said("tables (.csv, .tsv)", 2);
+        assert!(describe("Evernote", 71).starts_with("71 Evernote: not supported yet; export"));
+        assert_eq!(describe("Tomboy", 1), "1 Tomboy: not supported yet");
+        assert_eq!(describe("pictures", 12), "12 pictures: not read");
+        assert_eq!(describe("pictures", 1), "1 picture: not read");
+        assert_eq!(describe(".xyz", 3), "3 `.xyz` files: unknown format");
+        assert_eq!(describe(".xyz", 1), "1 `.xyz` file: unknown format");
+        let table = describe("tables (.csv, .tsv)", 2);
         assert!(table.contains("imports them as media") || table.contains("unknown"), "{table}");
         assert_eq!(describe_one("pictures"), "picture: not read");
         let counts = BTreeMap::from([(".xyz".to_owned(), 1), ("pictures".to_owned(), 2)]);

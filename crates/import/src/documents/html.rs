@@ -151,8 +151,8 @@ fn head_metadata(page: &Readability) -> MediaDraft {
 
 /// Returns the date of publication that a page states.
 fn published_at(page: &Readability) -> Option<Timestamp> {
-    let first = |places: &[(&str, &str)]| {
-        let values = places.iter().flat_map(|(query, name)| attribute_values(page, query, name));
+    let first = |selectors: &[(&str, &str)]| {
+        let values = selectors.iter().flat_map(|(query, name)| attribute_values(page, query, name));
         values.into_iter().find_map(|text| parse_document_date(&text))
     };
     first(&[("meta[property='article:published_time']", "content")])

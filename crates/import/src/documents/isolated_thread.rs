@@ -97,9 +97,9 @@ pub(super) fn run_single<T: Send + 'static>(
 /// Runs `work` and converts a panic to an error.
 pub(super) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, ParserFailure> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
-        let said = panic.downcast_ref::<String>().map(String::as_str);
-        let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
-        ParserFailure::Panicked(said.unwrap_or("no panic message").to_owned())
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
+        ParserFailure::Panicked(message.unwrap_or("no panic message").to_owned())
     })
 }
 

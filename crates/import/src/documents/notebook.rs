@@ -98,11 +98,11 @@ impl NotebookCell {
             CellSource::Lines(lines) => lines.concat(),
         };
         let text = text.trim_matches('\n');
-        let said = match self.cell_type.as_str() {
+        let markdown = match self.cell_type.as_str() {
             "code" => format!("```{language}\n{text}\n```"),
             _ => text.to_owned(),
         };
-        (!text.trim().is_empty()).then_some(said)
+        (!text.trim().is_empty()).then_some(markdown)
     }
 }
 

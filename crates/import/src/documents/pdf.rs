@@ -318,12 +318,15 @@ impl PdfMetadata {
 /// XMP metadata, the successor of the info dictionary.
 impl From<XmpMetadata> for PdfMetadata {
     fn from(packet: XmpMetadata) -> Self {
-        let said = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let non_empty = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let date = |text: Option<String>| Timestamp::parse(&text?).ok();
         Self {
-            title: packet.dc_title.and_then(said),
-            author: said(packet.dc_creator.join(", ")),
-            keywords: packet.pdf_keywords.or(Some(packet.dc_subject.join(", "))).and_then(said),
+            title: packet.dc_title.and_then(non_empty),
+            author: non_empty(packet.dc_creator.join(", ")),
+            keywords: packet
+                .pdf_keywords
+                .or(Some(packet.dc_subject.join(", ")))
+                .and_then(non_empty),
             modified: date(packet.xmp_modify_date).or_else(|| date(packet.xmp_create_date)),
         }
     }
@@ -380,14 +383,14 @@ mod tests {
         }
         objects[1] = format!("<</Type/Pages/Kids[{kids}]/Count {}>>", pages.len());
         let mut file = "%PDF-1.4\n".to_owned();
-        let mut places = String::new();
+        let mut offsets = String::new();
         for (number, object) in (1..).zip(&objects) {
-            places.extend([format!("{:010} 00000 n \n", file.len())]);
+            offsets.extend([format!("{:010} 00000 n \n", file.len())]);
             file.extend([format!("{number} 0 obj\n{object}\nendobj\n")]);
         }
         let (start, size) = (file.len(), objects.len() + 1);
         let end = format!(
-            "xref\n0 {size}\n0000000000 65535 f \n{places}trailer\n\
+            "xref\n0 {size}\n0000000000 65535 f \n{offsets}trailer\n\
              <</Size {size}/Root 1 0 R/Info 4 0 R{trailer}>>\nstartxref\n{start}\n%%EOF\n"
         );
         file += &end;
@@ -429,13 +432,16 @@ mod tests {
 
     #[test]
     fn right_to_left_text_is_reported() {
-        let told = |text: &str| {
+        let count_problems = |text: &str| {
             let mut pages = PdfCollector::default();
             pages.add_part(PdfPart::Page(1, Ok(text.to_owned())));
             pages.finish(None);
             pages.problems.len()
         };
-        assert_eq!((told("bread"), told("bread ﺧﺒﺰ"), told("לחם")), (0, 1, 1));
+        assert_eq!(
+            (count_problems("bread"), count_problems("bread ﺧﺒﺰ"), count_problems("לחם")),
+            (0, 1, 1)
+        );
     }
 
     #[test]

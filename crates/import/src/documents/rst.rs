@@ -96,10 +96,10 @@ impl RstConverter {
                 1 + body.len()
             } else if is_transition(line) && after_blank {
                 1
-            } else if let Some(said) = line.trim_end().strip_suffix("::") {
+            } else if let Some(introduction) = line.trim_end().strip_suffix("::") {
                 let body = indented_block(lines, at + 1);
-                if !said.trim().is_empty() {
-                    self.push_line(&convert_inline(&format!("{said}:")));
+                if !introduction.trim().is_empty() {
+                    self.push_line(&convert_inline(&format!("{introduction}:")));
                 }
                 self.push_code("", body);
                 1 + body.len()
@@ -172,8 +172,8 @@ impl RstConverter {
 
     fn push_code(&mut self, language: &str, lines: &[&str]) {
         let lines = dedent(lines);
-        let said = lines.iter().position(|line| !line.is_empty());
-        let Some(first) = said else { return };
+        let first_filled = lines.iter().position(|line| !line.is_empty());
+        let Some(first) = first_filled else { return };
         let last = lines.iter().rposition(|line| !line.is_empty()).unwrap_or(first);
         let lines = lines.get(first..=last).unwrap_or_default();
         let longest = lines.iter().map(|line| longest_backtick_run(line)).max().unwrap_or(0);
@@ -212,11 +212,9 @@ fn parse_explicit(line: &str) -> Option<ExplicitBlock<'_>> {
         let allowed = |sign: char| sign.is_alphanumeric() || "-_:.+".contains(sign);
         !name.is_empty() && name.chars().all(allowed)
     });
-    Some(
-        named.map_or(ExplicitBlock::Ignored, |(name, said)| {
-            ExplicitBlock::Directive(name, said.trim())
-        }),
-    )
+    Some(named.map_or(ExplicitBlock::Ignored, |(name, argument)| {
+        ExplicitBlock::Directive(name, argument.trim())
+    }))
 }
 
 /// Parses a heading at the beginning of the lines: its style, its title, and its number of lines.
@@ -252,9 +250,9 @@ fn indented_block<'l, 'a>(lines: &'l [&'a str], from: usize) -> &'l [&'a str] {
     let rest = lines.get(from..).unwrap_or_default();
     let inside = |line: &&str| line.trim().is_empty() || line.starts_with([' ', '\t']);
     let end = rest.iter().position(|line| !inside(line)).unwrap_or(rest.len());
-    let said = rest.get(..end).unwrap_or_default();
-    let last = said.iter().rposition(|line| !line.trim().is_empty());
-    said.get(..last.map_or(0, |last| last + 1)).unwrap_or_default()
+    let block = rest.get(..end).unwrap_or_default();
+    let last = block.iter().rposition(|line| !line.trim().is_empty());
+    block.get(..last.map_or(0, |last| last + 1)).unwrap_or_default()
 }
 
 /// Returns the lines after the options at the beginning of a body.
@@ -267,8 +265,8 @@ fn skip_options<'l, 'a>(lines: &'l [&'a str]) -> &'l [&'a str] {
 
 /// Removes the common indentation of the lines.
 fn dedent<'a>(lines: &[&'a str]) -> Vec<&'a str> {
-    let said = lines.iter().filter(|line| !line.trim().is_empty());
-    let common = said.map(|line| line.len() - line.trim_start_matches([' ', '\t']).len()).min();
+    let filled = lines.iter().filter(|line| !line.trim().is_empty());
+    let common = filled.map(|line| line.len() - line.trim_start_matches([' ', '\t']).len()).min();
     lines.iter().map(|line| line.get(common.unwrap_or(0)..).unwrap_or_default()).collect()
 }
 
@@ -289,14 +287,16 @@ fn convert_inline(line: &str) -> String {
             rest = after;
             continue;
         }
-        let Some((said, after)) = after.split_once('`').filter(|(said, _)| !said.is_empty()) else {
+        let Some((content, after)) =
+            after.split_once('`').filter(|(content, _)| !content.is_empty())
+        else {
             written.push('`');
             rest = after;
             continue;
         };
-        let target = said.strip_suffix('>').and_then(|said| said.rsplit_once('<'));
-        let (text, target) = target.map_or((said, None), |(text, to)| (text.trim(), Some(to)));
-        let text = if text.is_empty() { target.unwrap_or(said) } else { text };
+        let target = content.strip_suffix('>').and_then(|content| content.rsplit_once('<'));
+        let (text, target) = target.map_or((content, None), |(text, to)| (text.trim(), Some(to)));
+        let text = if text.is_empty() { target.unwrap_or(content) } else { text };
         let link = after.strip_prefix("__").or_else(|| after.strip_prefix('_'));
         rest = link.unwrap_or(after);
         match (trailing_role_start(&written), link, target) {
@@ -308,7 +308,7 @@ fn convert_inline(line: &str) -> String {
                 written.extend(["[", text, "](", url, ")"]);
             }
             (None, Some(_), _) => written.push_str(text),
-            (None, None, _) => written.extend(["`", said, "`"]),
+            (None, None, _) => written.extend(["`", content, "`"]),
         }
     }
     written.push_str(rest);

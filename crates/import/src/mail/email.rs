@@ -150,12 +150,12 @@ pub(super) fn text_with_header(from: Option<&str>, to: Option<&str>, body: &str)
 
 /// Returns the text of a message: its plain text parts, or its HTML if there are none.
 fn message_text(message: &Message<'_>) -> Result<String, String> {
-    let mut said = Vec::new();
+    let mut texts = Vec::new();
     for part in message.text_bodies() {
         match &part.body {
-            PartType::Text(text) => said.push(text.trim().to_owned()),
+            PartType::Text(text) => texts.push(text.trim().to_owned()),
             PartType::Html(html) => {
-                said.push(
+                texts.push(
                     html_markdown::html_to_markdown(html, None)
                         .map_err(|error| error.to_string())?,
                 );
@@ -166,7 +166,7 @@ fn message_text(message: &Message<'_>) -> Result<String, String> {
             | PartType::Multipart(_) => {}
         }
     }
-    Ok(said.join("\n\n"))
+    Ok(texts.join("\n\n"))
 }
 
 fn attachment_problems(message: &Message<'_>) -> Vec<Problem> {
@@ -242,8 +242,9 @@ mod tests {
         let reading = EmailImporter.parse(&SourceFile::in_memory("/a.mbox", mailbox)).unwrap();
         let origins: Vec<_> = reading.drafts.iter().map(|draft| draft.origin.as_str()).collect();
         assert_eq!(origins, ["mail:1@example.org", "file:/a.mbox#3"]);
-        let places: Vec<_> = reading.problems.iter().map(|found| found.place.as_str()).collect();
-        assert_eq!(places, ["message 2", "message 3, attachment `rye.pdf`"]);
+        let found_places: Vec<_> =
+            reading.problems.iter().map(|found| found.place.as_str()).collect();
+        assert_eq!(found_places, ["message 2", "message 3, attachment `rye.pdf`"]);
     }
 
     #[test]

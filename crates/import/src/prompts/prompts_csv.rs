@@ -152,8 +152,8 @@ mod tests {
     fn incomplete_row_is_reported_others_kept() {
         let (prompts, problems) = read_prompts("act,prompt\n,text\nB,\nshort\nC,text\n").unwrap();
         assert_eq!(prompts.len(), 1);
-        let places: Vec<_> = problems.iter().map(|problem| problem.place.as_str()).collect();
-        assert_eq!(places, ["row 2", "row 3", "row 4"]);
+        let found: Vec<_> = problems.iter().map(|problem| problem.place.as_str()).collect();
+        assert_eq!(found, ["row 2", "row 3", "row 4"]);
     }
 
     #[test]

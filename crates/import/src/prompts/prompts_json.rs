@@ -211,8 +211,8 @@ mod tests {
     fn unreadable_line_is_reported_others_kept() {
         let lines = "{\"name\": \"A\", \"prompt\": \"a\"}\n\nnot json\n{\"name\": \"B\"}\n[1]\n";
         let (prompts, problems) = read_prompts("/a.jsonl", lines).unwrap();
-        let places: Vec<_> = problems.iter().map(|problem| problem.place.as_str()).collect();
-        assert_eq!((prompts.len(), places), (1, vec!["line 3", "line 4", "line 5"]));
+        let found: Vec<_> = problems.iter().map(|problem| problem.place.as_str()).collect();
+        assert_eq!((prompts.len(), found), (1, vec!["line 3", "line 4", "line 5"]));
         assert!(problems[1].reason.contains("`B` has no text"));
     }
 

@@ -288,9 +288,9 @@ mod tests {
         let text = "---\nname: bake\ndescription: >-\n  Bakes\n  bread.\nlicense: MIT\nmetadata:\n  \
                     version: \"1.0\"\n  tags: [a, b]\n---\n";
         let fields = parse_skill(text, "bake").unwrap();
-        let wanted = serde_json::json!({ "name": "bake", "description": "Bakes bread.",
+        let expected = serde_json::json!({ "name": "bake", "description": "Bakes bread.",
             "license": "MIT", "metadata": { "version": "1.0", "tags": ["a", "b"] } });
-        assert_eq!(Value::Object(fields), wanted);
+        assert_eq!(Value::Object(fields), expected);
     }
 
     #[test]

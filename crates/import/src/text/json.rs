@@ -41,10 +41,10 @@ pub(crate) fn find_syntax_error(text: &str) -> Option<String> {
 
 /// Returns the message of an error; exceeding the recursion limit is described as nesting.
 pub(crate) fn error_message(error: &serde_json::Error) -> String {
-    let said = error.to_string();
-    match said.strip_prefix("recursion limit exceeded") {
+    let message = error.to_string();
+    match message.strip_prefix("recursion limit exceeded") {
         Some(place) => format!("it nests more than {MAX_DEPTH} values in one another{place}"),
-        None => said,
+        None => message,
     }
 }
 

@@ -134,12 +134,12 @@ mod tests {
             { "speaker": "Ada", "start": 1, "end": "2.5", "text": " is \n slow. " },
             { "start_time": "00:01:00.250", "text": "And?" },
         ]});
-        let talk = read_document(&PodcastImporter, "/talk.json", transcript.to_string());
-        assert_eq!(talk.content, "Ada: Rye\nis slow.\nAnd?\n");
-        let cues = talk.transcript.unwrap().cues;
+        let document = read_document(&PodcastImporter, "/talk.json", transcript.to_string());
+        assert_eq!(document.content, "Ada: Rye\nis slow.\nAnd?\n");
+        let cues = document.transcript.unwrap().cues;
         let times: Vec<_> = cues.iter().map(|cue| (cue.start_ms, cue.end_ms)).collect();
         assert_eq!(times, [(500, 750), (1_000, 2_500), (60_250, 60_250)]);
-        assert_eq!((talk.title.as_str(), talk.media_type.as_str()), ("talk", "audio"));
+        assert_eq!((document.title.as_str(), document.media_type.as_str()), ("talk", "audio"));
     }
 
     #[test]
@@ -148,8 +148,9 @@ mod tests {
             {"start": -1, "text": "x"}, {"text": "y"}, {"start": 1, "text": "fine"}]}"#;
         let reading = PodcastImporter.parse(&SourceFile::in_memory("/a.json", text)).unwrap();
         assert_eq!(reading.drafts.len(), 1);
-        let places: Vec<_> = reading.problems.iter().map(|found| found.place.as_str()).collect();
-        assert_eq!(places, ["segment 1", "segment 2"]);
+        let found_places: Vec<_> =
+            reading.problems.iter().map(|found| found.place.as_str()).collect();
+        assert_eq!(found_places, ["segment 1", "segment 2"]);
         assert!(reading.problems[1].reason.contains("start"), "{:?}", reading.problems);
     }
 

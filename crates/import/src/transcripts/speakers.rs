@@ -45,16 +45,16 @@ fn detect_names(cues: &[Cue]) -> Vec<String> {
 fn split_by_speaker(cue: &Cue, names: &[String]) -> Vec<Cue> {
     let mut parts: Vec<Cue> = Vec::new();
     for line in cue.text.lines() {
-        let said = split_name(line).filter(|(name, _)| names.iter().any(|known| known == name));
-        match (said, parts.last_mut()) {
+        let speech = split_name(line).filter(|(name, _)| names.iter().any(|known| known == name));
+        match (speech, parts.last_mut()) {
             (None, Some(part)) => {
                 part.text.push(' ');
                 part.text.push_str(line);
             }
             (None, None) => parts.push(Cue { text: line.to_owned(), ..cue.clone() }),
-            (Some((name, said)), _) => {
+            (Some((name, speech)), _) => {
                 let speaker = Some(name.to_owned());
-                parts.push(Cue { speaker, text: said.to_owned(), ..cue.clone() });
+                parts.push(Cue { speaker, text: speech.to_owned(), ..cue.clone() });
             }
         }
     }
@@ -65,10 +65,10 @@ fn split_by_speaker(cue: &Cue, names: &[String]) -> Vec<Cue> {
 fn split_name(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches(['-', '>', '\u{2013}', '\u{2014}', ' ']);
     let (at, colon) = line.char_indices().take(MAX_NAME_CHARS + 1).find(|(_, it)| is_colon(*it))?;
-    let (name, said) = (line[..at].trim_end(), &line[at + colon.len_utf8()..]);
+    let (name, speech) = (line[..at].trim_end(), &line[at + colon.len_utf8()..]);
     // In times and addresses, no space follows the colon.
-    let is_apart = colon != ':' || said.starts_with(' ');
-    (is_apart && looks_like_name(name) && !said.trim().is_empty()).then(|| (name, said.trim()))
+    let is_apart = colon != ':' || speech.starts_with(' ');
+    (is_apart && looks_like_name(name) && !speech.trim().is_empty()).then(|| (name, speech.trim()))
 }
 
 fn is_colon(letter: char) -> bool {

@@ -273,8 +273,8 @@ mod tests {
 
     #[test]
     fn srt_speakers_are_detected_from_names() {
-        let said = ["Ada: Rye?", "Eve: Oat.", "Ada: Why?", "Ada: Well?", "Eve: Try it."];
-        let cues = (1..).zip(said).map(|(second, text)| {
+        let lines = ["Ada: Rye?", "Eve: Oat.", "Ada: Why?", "Ada: Well?", "Eve: Try it."];
+        let cues = (1..).zip(lines).map(|(second, text)| {
             format!("{second}\n00:00:0{second},000 --> 00:00:0{second},500\n{text}\n\n")
         });
         let (draft, cues, _) = read_cues("/talk.srt", &cues.collect::<String>());
@@ -304,8 +304,8 @@ mod tests {
                     00:00:06,000 --> 00:00:07,000\nFour\n";
         let (draft, _, problems) = read_cues("/a.srt", text);
         assert_eq!(draft.content, "One\nFour\n");
-        let places: Vec<_> = problems.iter().map(|problem| problem.place.as_str()).collect();
-        assert_eq!(places, ["line 6", "line 10", "line 13"]);
+        let found: Vec<_> = problems.iter().map(|problem| problem.place.as_str()).collect();
+        assert_eq!(found, ["line 6", "line 10", "line 13"]);
         assert!(problems[0].reason.contains("`00:00:xx`"), "{}", problems[0].reason);
     }
 

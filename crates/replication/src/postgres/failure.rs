@@ -30,7 +30,7 @@ impl Failure {
 
     /// Classifies a failure of a statement.
     pub(crate) fn from_statement(error: &Error) -> Self {
-        let Some(said) = error.as_db_error() else {
+        let Some(db_error) = error.as_db_error() else {
             let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
             return if error.is_closed() || cause.is_some() {
                 Self::Lost(describe(error))
@@ -38,7 +38,7 @@ impl Failure {
                 Self::Final(ArchiveError::Refused(describe(error)))
             };
         };
-        let (code, reason) = (said.code(), said.to_string());
+        let (code, reason) = (db_error.code(), db_error.to_string());
         let repeatable = [
             // The server became a standby.
             SqlState::READ_ONLY_SQL_TRANSACTION,

@@ -109,9 +109,9 @@ mod tests {
         let mut entry = passed_file("x");
         entry.outcome = ImportOutcome::Skipped;
         named.count_file(&entry);
-        let said = named.explain_nothing().unwrap();
+        let explanation = named.explain_nothing().unwrap();
         let found = "found 2 pictures, 1 Evernote, 1 file that could not be read; ";
-        assert!(said.contains(found), "{said}");
+        assert!(explanation.contains(found), "{explanation}");
         entry.items = vec!["media://1".to_owned()];
         named.count_file(&entry);
         assert_eq!(named.explain_nothing(), None);

@@ -40,22 +40,22 @@ impl Phrase {
     /// Returns the phrase around a term in some items.
     pub(super) fn around(term: Term, index: &TermIndex, items: &[usize]) -> Option<Self> {
         let items = items.iter().filter_map(|item| index.items.get(*item));
-        let mut places: Vec<Place<'_>> = items
+        let mut occurrences: Vec<Place<'_>> = items
             .flat_map(|item| {
                 let found = item.occurrences.iter().enumerate();
                 found.filter(|(_, it)| it.term == term).map(move |(at, _)| (item, at, at))
             })
             .collect();
         for side in [Side::Before, Side::After] {
-            while let Some(longer) = grow(&places, side) {
-                places = longer;
+            while let Some(longer) = grow(&occurrences, side) {
+                occurrences = longer;
             }
         }
-        let terms = places.first().map(|(item, first, last)| {
+        let terms = occurrences.first().map(|(item, first, last)| {
             let found = item.occurrences.get(*first..=*last).unwrap_or_default();
             found.iter().map(|it| it.term).collect()
         })?;
-        Some(Self { terms, written: most_frequent(places.iter().filter_map(written))? })
+        Some(Self { terms, written: most_frequent(occurrences.iter().filter_map(written))? })
     }
 }
 
@@ -65,13 +65,13 @@ fn written<'t>((item, first, last): &Place<'t>) -> Option<&'t str> {
 
 /// Returns the places at which the most frequent neighbour of a phrase is next to it, or `None` if it
 /// is there too rarely.
-fn grow<'t>(places: &[Place<'t>], side: Side) -> Option<Vec<Place<'t>>> {
-    let (_, first, last) = places.first()?;
-    if last - first + 1 >= max_terms(places) {
+fn grow<'t>(occurrences: &[Place<'t>], side: Side) -> Option<Vec<Place<'t>>> {
+    let (_, first, last) = occurrences.first()?;
+    if last - first + 1 >= max_terms(occurrences) {
         return None;
     }
     let mut longer: BTreeMap<Term, Vec<Place<'t>>> = BTreeMap::new();
-    for (item, first, last) in places.iter().copied() {
+    for (item, first, last) in occurrences.iter().copied() {
         let (term, place) = match side {
             Side::After => (item.next_in_phrase(last), (item, first, last + 1)),
             Side::Before => {
@@ -84,24 +84,24 @@ fn grow<'t>(places: &[Place<'t>], side: Side) -> Option<Vec<Place<'t>>> {
         let Some(term) = term else { continue };
         longer.entry(term.term).or_default().push(place);
     }
-    let now = count_items(places);
-    let best = longer.into_values().max_by_key(|places| count_items(places))?;
+    let now = count_items(occurrences);
+    let best = longer.into_values().max_by_key(|occurrences| count_items(occurrences))?;
     let share = to_f64(count_items(&best)) / to_f64(now);
     let is_short = best.first().and_then(written).is_some_and(|it| it.chars().count() <= MAX_CHARS);
     (count_items(&best) >= MIN_ITEMS && share >= MIN_SHARE && is_short).then_some(best)
 }
 
-fn max_terms(places: &[Place<'_>]) -> usize {
+fn max_terms(occurrences: &[Place<'_>]) -> usize {
     let is_pair = |text: &str| !text.is_ascii() && text.chars().count() == 2;
-    let is_unspaced = places
+    let is_unspaced = occurrences
         .first()
         .is_some_and(|(item, first, _)| item.written(*first, *first).is_some_and(is_pair));
     if is_unspaced { MAX_PAIRS } else { MAX_WORDS }
 }
 
-fn count_items(places: &[Place<'_>]) -> usize {
+fn count_items(occurrences: &[Place<'_>]) -> usize {
     // The places of an item are adjacent.
-    places.chunk_by(|one, other| std::ptr::eq(one.0, other.0)).count()
+    occurrences.chunk_by(|one, other| std::ptr::eq(one.0, other.0)).count()
 }
 
 /// Returns the most frequent spelling, with spaces as in a text; of equally frequent ones, one in

@@ -74,15 +74,15 @@ pub async fn follow_folders(
         // Reading the ledgers may wait for an archive.
         let listed = Arc::clone(&folders);
         let list = move || list_folders(&listed, current);
-        let Ok(wanted) = tokio::task::spawn_blocking(list).await else { return };
+        let Ok(listed_folders) = tokio::task::spawn_blocking(list).await else { return };
         tasks.0.retain(|key, task| {
-            let stays = wanted.contains(key) && !task.is_finished();
+            let stays = listed_folders.contains(key) && !task.is_finished();
             if !stays {
                 task.abort();
             }
             stays
         });
-        for key in wanted {
+        for key in listed_folders {
             tasks.0.entry(key).or_insert_with_key(|key| {
                 let (registry, limits) = (Arc::clone(&registry), folders.limits());
                 actix::spawn(follow_folder(registry, key.clone(), limits))

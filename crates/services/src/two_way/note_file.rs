@@ -320,13 +320,13 @@ mod folder {
 
     /// Gives a file the permissions of another, and its owner if that is allowed.
     pub(super) fn copy_permissions(model: &File, file: &File) -> io::Result<()> {
-        let (wanted, found) = (fstat(model)?, fstat(file)?);
-        if (wanted.st_uid, wanted.st_gid) != (found.st_uid, found.st_gid) {
-            let (user, group) = (Uid::from_raw(wanted.st_uid), Gid::from_raw(wanted.st_gid));
+        let (expected, found) = (fstat(model)?, fstat(file)?);
+        if (expected.st_uid, expected.st_gid) != (found.st_uid, found.st_gid) {
+            let (user, group) = (Uid::from_raw(expected.st_uid), Gid::from_raw(expected.st_gid));
             // Only the superuser may give files away.
             let _refused = fchown(file, Some(user), Some(group));
         }
-        Ok(fchmod(file, Mode::from_raw_mode(wanted.st_mode))?)
+        Ok(fchmod(file, Mode::from_raw_mode(expected.st_mode))?)
     }
 }
 

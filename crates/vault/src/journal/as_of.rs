@@ -387,13 +387,13 @@ fn sort_key(hit: &Hit, order: ListOrder) -> String {
 /// Returns true if an earlier version passes the filters of a list.
 fn passes(hit: &Hit, request: &ListRequest) -> bool {
     let Filters { after, before, tags, media_types, .. } = &request.filters;
-    let is_one_of = |wanted: &[String], has: &[String]| {
-        wanted.is_empty()
-            || has.iter().any(|it| wanted.iter().any(|other| other.eq_ignore_ascii_case(it)))
+    let is_one_of = |accepted: &[String], has: &[String]| {
+        accepted.is_empty()
+            || has.iter().any(|it| accepted.iter().any(|other| other.eq_ignore_ascii_case(it)))
     };
-    let folder = request.folder_parameter().is_none_or(|wanted| {
+    let folder = request.folder_parameter().is_none_or(|folder| {
         let has = hit.folder.as_deref().unwrap_or_default().to_ascii_lowercase();
-        format!("\n{}\n", has.replace('/', "\n")).contains(&format!("\n{wanted}\n"))
+        format!("\n{}\n", has.replace('/', "\n")).contains(&format!("\n{folder}\n"))
     });
     let has_type: Vec<String> = hit.media_type.clone().into_iter().collect();
     folder

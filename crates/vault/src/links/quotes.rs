@@ -42,11 +42,11 @@ pub(super) fn block_quotes(text: &str) -> Vec<FoundLink> {
         } else if is_mark("#+end_quote") {
             in_block = false;
             finish(&mut quotes, open.take());
-        } else if let Some(said) = marked.or_else(|| in_block.then_some(bare)) {
+        } else if let Some(quoted) = marked.or_else(|| in_block.then_some(bare)) {
             let (_, quote) = open.get_or_insert_with(|| (at, String::new()));
-            if !said.starts_with("[!") && quote.len() <= 4 * MAX_QUOTE_CHARS {
+            if !quoted.starts_with("[!") && quote.len() <= 4 * MAX_QUOTE_CHARS {
                 quote.push(' ');
-                quote.push_str(said);
+                quote.push_str(quoted);
             }
         } else {
             finish(&mut quotes, open.take());

@@ -22,7 +22,7 @@ pub struct LinkPlace {
 #[derive(Clone, Debug, Default)]
 pub struct LinkResolver {
     names: HashMap<String, Vec<StoredName>>,
-    places: HashMap<Uri, LinkPlace>,
+    link_places: HashMap<Uri, LinkPlace>,
 }
 
 impl LinkResolver {
@@ -41,7 +41,7 @@ impl LinkResolver {
             let LinkName { kind, path, space, .. } = name;
             // All names but that of the URI have the place of their item.
             if kind != NameKind::Uri {
-                resolver.places.insert(uri, LinkPlace { path, space });
+                resolver.link_places.insert(uri, LinkPlace { path, space });
             }
         }
         resolver
@@ -49,7 +49,7 @@ impl LinkResolver {
 
     /// Returns the place of an item that contains links.
     pub fn place_of(&self, item: &Uri) -> LinkPlace {
-        self.places.get(item).cloned().unwrap_or_default()
+        self.link_places.get(item).cloned().unwrap_or_default()
     }
 
     /// Returns the item to which a link leads, if there is one.

@@ -326,10 +326,12 @@ mod tests {
         ]);
         let reading = read_zip(&zip).unwrap();
         assert_eq!(reading.drafts.len(), 1);
-        let places: Vec<_> = reading.problems.iter().map(|it| it.place.as_str()).collect();
-        assert!(places[0].starts_with("Export-9-Part-1.zip/Rye 2123"), "{places:?}");
+        let found_places: Vec<_> = reading.problems.iter().map(|it| it.place.as_str()).collect();
+        assert!(found_places[0].starts_with("Export-9-Part-1.zip/Rye 2123"), "{found_places:?}");
         assert!(
-            places.iter().any(|place| place.contains("Part-2") || *place == "other files in it")
+            found_places
+                .iter()
+                .any(|place| place.contains("Part-2") || *place == "other files in it")
         );
         assert!(read_zip(b"PK\x03\x04").is_err());
     }
