@@ -36,8 +36,8 @@ impl CatalogRow<'_> {
     /// Returns a value as a boolean; engines without booleans send 1.
     pub fn flag(&self, name: &str) -> bool {
         match self.value(name) {
-            Some(Value::Bool(said)) => *said,
-            Some(Value::Number(said)) => said.as_f64().is_some_and(|said| said > 0.0),
+            Some(Value::Bool(value)) => *value,
+            Some(Value::Number(value)) => value.as_f64().is_some_and(|value| value > 0.0),
             _ => false,
         }
     }

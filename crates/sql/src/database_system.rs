@@ -39,8 +39,9 @@ impl DatabaseSystem {
             Engine::Sqlite => include_str!("catalogue/sqlite_system.sql"),
         };
         let rows = connection.run_query(question, &[], connection.profile().query_caps()).await?;
-        let said = |name| rows.catalog_rows().next().and_then(|record| record.optional_text(name));
-        let text = |name| said(name).unwrap_or_else(|| UNKNOWN.to_owned());
+        let catalog_text =
+            |name| rows.catalog_rows().next().and_then(|record| record.optional_text(name));
+        let text = |name| catalog_text(name).unwrap_or_else(|| UNKNOWN.to_owned());
         let (version, full_version) = (text("version"), text("full_version"));
         Ok(match engine {
             Engine::Postgres => Self::parse_postgres(version, text("version_number"), full_version),
@@ -80,13 +81,13 @@ impl DatabaseSystem {
         let architecture = on.split(',').next().unwrap_or_default();
         let built = on.split_once("compiled by ").map_or("", |(_, built)| built);
         let (compiler, bit_version) = built.rsplit_once(", ").unwrap_or((built, ""));
-        let told = |text: &str| if text.is_empty() { UNKNOWN } else { text }.to_owned();
+        let known_or_unknown = |text: &str| if text.is_empty() { UNKNOWN } else { text }.to_owned();
         Self {
             product: "postgresql",
-            operating_system: told(architecture.split('-').nth(2).unwrap_or_default()),
-            architecture: told(architecture),
-            compiler: told(compiler),
-            bit_version: told(bit_version),
+            operating_system: known_or_unknown(architecture.split('-').nth(2).unwrap_or_default()),
+            architecture: known_or_unknown(architecture),
+            compiler: known_or_unknown(compiler),
+            bit_version: known_or_unknown(bit_version),
             version,
             version_number,
             full_version,

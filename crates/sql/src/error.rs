@@ -76,11 +76,11 @@ impl SqlError {
 
     /// Returns the error as JSON for callers: `code`, `message` and, in `details`, the reason.
     pub fn to_json(&self) -> Value {
-        let mut told = json!({ "code": self.code, "message": self.message });
+        let mut json = json!({ "code": self.code, "message": self.message });
         if let Some(reason) = self.reason {
-            told["details"] = json!({ "reason": reason });
+            json["details"] = json!({ "reason": reason });
         }
-        told
+        json
     }
 
     /// Sets the reason.

@@ -444,8 +444,8 @@ mod tests {
         assert_eq!((&shown["ssh_host"], &shown["ssh_port"]), (&"bastion".into(), &22.into()));
         let hidden = profiles.find_profile(&local_owner(), "hidden").unwrap();
         assert_eq!(serde_json::to_value(hidden.to_shown()).unwrap()["dsn"], "***");
-        let said = format!("{shown} {:?} {hidden:?}", shop.to_shown());
-        assert!(!said.contains("s3cret"), "{said}");
+        let output = format!("{shown} {:?} {hidden:?}", shop.to_shown());
+        assert!(!output.contains("s3cret"), "{output}");
         assert!(!format!("{shop:?}").replace("/keys/s3cret", "").contains("s3cret"));
     }
 

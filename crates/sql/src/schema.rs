@@ -269,12 +269,12 @@ fn column_from_row(record: &CatalogRow<'_>) -> TableColumn {
 /// Adds the columns to their tables. Columns of unknown tables are dropped; the catalog may change
 /// between two queries.
 fn attach_columns(tables: &mut [Table], found: &Rows) {
-    let places = tables.iter().enumerate();
-    let places: HashMap<(String, String), usize> =
-        places.map(|(at, table)| ((table.schema.clone(), table.name.clone()), at)).collect();
+    let positions = tables.iter().enumerate();
+    let positions: HashMap<(String, String), usize> =
+        positions.map(|(at, table)| ((table.schema.clone(), table.name.clone()), at)).collect();
     for record in found.catalog_rows() {
         let owner = (record.text("table_schema"), record.text("table_name"));
-        if let Some(table) = places.get(&owner).and_then(|at| tables.get_mut(*at)) {
+        if let Some(table) = positions.get(&owner).and_then(|at| tables.get_mut(*at)) {
             table.columns.push(column_from_row(&record));
         }
     }

@@ -259,20 +259,20 @@ mod tests {
 
     #[test]
     fn duplicate_argument_error_names_both_aliases() {
-        let said = coercion_error(json!({ "query": "x", "q": "y" }));
-        assert!(said.contains("`q` and `query`"), "{said}");
-        let said = coercion_error(json!({ "k": 1, "top_k": 2 }));
-        assert!(said.contains("`k` and `top_k`") && said.contains("`limit`"), "{said}");
+        let error = coercion_error(json!({ "query": "x", "q": "y" }));
+        assert!(error.contains("`q` and `query`"), "{error}");
+        let error = coercion_error(json!({ "k": 1, "top_k": 2 }));
+        assert!(error.contains("`k` and `top_k`") && error.contains("`limit`"), "{error}");
     }
 
     #[test]
     fn unknown_argument_error_suggests_closest_name() {
-        let said = coercion_error(json!({ "lmit": 1 }));
-        assert!(said.contains("`lmit`, did you mean `limit`?"), "{said}");
-        let said = coercion_error(json!({ "mode": "full" }));
-        assert!(said.contains("did you mean `retrieval.mode`?"), "{said}");
-        let said = coercion_error(json!({ "retrieval": { "mod": 1 } }));
-        assert!(said.starts_with("retrieval: ") && said.contains("`retrieval.mode`"), "{said}");
+        let error = coercion_error(json!({ "lmit": 1 }));
+        assert!(error.contains("`lmit`, did you mean `limit`?"), "{error}");
+        let error = coercion_error(json!({ "mode": "full" }));
+        assert!(error.contains("did you mean `retrieval.mode`?"), "{error}");
+        let error = coercion_error(json!({ "retrieval": { "mod": 1 } }));
+        assert!(error.starts_with("retrieval: ") && error.contains("`retrieval.mode`"), "{error}");
         assert!(coercion_error(json!({ "colour": 1 })).contains("expected one of"));
     }
 }

@@ -31,7 +31,7 @@ pub(crate) async fn complete_argument(
 ) -> Result<Completion, CallError> {
     let Some(blank) = completable_value(unfinished) else { return Ok(Completion::default()) };
     let typed = unfinished.argument.value.trim();
-    let (source, wish) = match blank {
+    let (source, kind) = match blank {
         CompletableValue::Id(source) => (source, CompletionKind::Id),
         CompletableValue::Keyword => (SourceName::Notes, CompletionKind::Keyword),
         CompletableValue::MediaType => return complete_media_types(services, typed, call).await,
@@ -47,7 +47,7 @@ pub(crate) async fn complete_argument(
     let source = library.source(source).ok_or(CallError::Unavailable)?;
     let deadline = services.deadline(call);
     let suggested =
-        source.suggest_completions(wish, typed.to_owned(), MAX_COMPLETIONS, deadline).await?;
+        source.suggest_completions(kind, typed.to_owned(), MAX_COMPLETIONS, deadline).await?;
     let Suggestions { values, total } = suggested;
     Ok(Completion { values, total: Some(total) })
 }

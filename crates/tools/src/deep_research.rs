@@ -107,7 +107,7 @@ impl Tool for DeepResearchFetch {
         let uri: Uri =
             self.id.parse().map_err(|error| CallError::Invalid(format!("id: {error}")))?;
         let source = uri.source;
-        let (asked, named) = (uri.to_string(), uri.clone());
+        let (requested_uri, named) = (uri.to_string(), uri.clone());
         let (id, part) = split_uri(uri);
         let options =
             RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
@@ -124,12 +124,12 @@ impl Tool for DeepResearchFetch {
         let item = services.read_item(call, call.scope.as_ref(), read).await?;
         let more = item
             .range
-            .and_then(|range| Some((range.next_offset?, read_on_sentence(&asked, range)?)));
+            .and_then(|range| Some((range.next_offset?, read_on_sentence(&requested_uri, range)?)));
         let mut document = CompactHit::new(item.meta, content_text(&item.content), &services.site);
         if let Some(permalink) = services.site.permalink(&named, None) {
             document.url = permalink;
         }
-        document.id = asked;
+        document.id = requested_uri;
         if let Some((offset, read_on)) = more {
             document.metadata.insert("truncated", "true".to_owned());
             document.metadata.insert("next_offset", offset.to_string());

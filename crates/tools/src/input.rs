@@ -200,7 +200,7 @@ impl KnowledgeFilters {
             characters.unwrap_or_default().into_selection(),
             prompts.unwrap_or_default().into_selection(),
         ];
-        all.into_iter().filter(|wanted| sources.contains(&wanted.from_source)).collect()
+        all.into_iter().filter(|selection| sources.contains(&selection.from_source)).collect()
     }
 }
 

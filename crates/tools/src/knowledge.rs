@@ -94,22 +94,22 @@ impl Tool for KnowledgeSearch {
         call: &RequestContext,
     ) -> ToolResult<Self::Output> {
         let filters = self.filters.unwrap_or_default();
-        let mut wanted =
+        let mut selections =
             source_resolution::resolve_sources(services, call, self.sources.as_deref(), filters)
                 .await?;
         let common = ItemFilters { after: self.after, before: self.before, tags: self.tags };
-        for selection in &mut wanted {
+        for selection in &mut selections {
             common.apply_to(selection);
         }
         if let Some(uri) = &self.linked_from {
             let mut linked = link_notes::linked_items(services, call, uri).await?;
             // Links do not lead to documents of collections.
-            wanted.retain(|selection| selection.from_collection.is_none());
-            if wanted.is_empty() {
+            selections.retain(|selection| selection.from_collection.is_none());
+            if selections.is_empty() {
                 let problem = "linked_from: no links lead to documents of collections";
                 return Err(CallError::Invalid(problem.to_owned()));
             }
-            for selection in &mut wanted {
+            for selection in &mut selections {
                 let items = linked.remove(&selection.from_source).unwrap_or_default();
                 selection.filters.items = Some(items);
             }
@@ -128,7 +128,7 @@ impl Tool for KnowledgeSearch {
         let (vectors, without_vectors) = meaning.resolve_vectors(services, &self.query).await?;
         let search = actors::SearchRequest {
             query: self.query.clone(),
-            selections: wanted,
+            selections,
             order: self.order_by,
             limit: self.limit.map_or(20, |limit| limit.0),
             offset: self.offset.unwrap_or_default().0,

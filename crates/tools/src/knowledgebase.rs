@@ -158,9 +158,16 @@ impl Tool for SearchKnowledgebase {
             Some(_) => services.unrelated_similarity().await,
             None => None,
         };
-        let (asked, wanted) = (Arc::new(FtsQuery::parse(&query)), filter.clone());
+        let (fts_query, document_filter) = (Arc::new(FtsQuery::parse(&query)), filter.clone());
         let found = with_collections(services, call, SEARCH_TIMEOUT, move |opened, deadline| {
-            search_collections(opened, &asked, (vector, unrelated), &wanted, top, deadline)
+            search_collections(
+                opened,
+                &fts_query,
+                (vector, unrelated),
+                &document_filter,
+                top,
+                deadline,
+            )
         });
         let (mut results, floor) = found.await?;
         let has_more = results.len() > top;

@@ -253,10 +253,10 @@ const MIN_BLOCK_ID_CHARS: usize = 36;
 /// Counts links of one kind between the same items as one.
 fn group(links: impl Iterator<Item = LinkedItem>) -> Vec<LinkedItem> {
     let mut grouped: Vec<LinkedItem> = Vec::new();
-    let mut places: HashMap<(Uri, LinkKind, String), usize> = HashMap::new();
+    let mut positions: HashMap<(Uri, LinkKind, String), usize> = HashMap::new();
     for link in links {
         let key = (link.uri.clone(), link.kind, link.fragment.clone());
-        let place = *places.entry(key).or_insert(grouped.len());
+        let place = *positions.entry(key).or_insert(grouped.len());
         match grouped.get_mut(place) {
             Some(known) => known.count = Some(known.count.unwrap_or(1) + 1),
             None => grouped.push(link),

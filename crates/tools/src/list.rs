@@ -211,13 +211,13 @@ impl KnowledgeList {
     ) -> Result<Vec<SourceName>, CallError> {
         let filters = KnowledgeFilters::default();
         let names = self.sources.as_deref();
-        let wanted = source_resolution::resolve_sources(services, call, names, filters).await?;
-        if wanted.iter().any(|selection| selection.from_collection.is_some()) {
+        let selections = source_resolution::resolve_sources(services, call, names, filters).await?;
+        if selections.iter().any(|selection| selection.from_collection.is_some()) {
             let problem = "sources: collections are not listed; search them with knowledge.search";
             return Err(CallError::Invalid(problem.to_owned()));
         }
         let mut sources: Vec<SourceName> =
-            wanted.into_iter().map(|selection| selection.from_source).collect();
+            selections.into_iter().map(|selection| selection.from_source).collect();
         for (argument, is_given, source) in [
             ("folder", self.folder.is_some(), SourceName::Notes),
             ("media_types", self.media_types.is_some(), SourceName::Media),

@@ -426,7 +426,7 @@ mod tests {
     fn system_prompt_precedes_user_prompt_in_one_message() {
         let messages =
             fill_prompt(&prompt("", "Be brief.", "Say it."), &PromptArguments::new()).unwrap();
-        let said = ContentBlock::text("Be brief.\n\nSay it.");
-        assert_eq!(messages.messages, [PromptMessage { role: Role::User, content: said }]);
+        let expected = ContentBlock::text("Be brief.\n\nSay it.");
+        assert_eq!(messages.messages, [PromptMessage { role: Role::User, content: expected }]);
     }
 }

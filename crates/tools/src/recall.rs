@@ -50,17 +50,17 @@ pub(super) async fn recall(
     prompt: &str,
     call: &RequestContext,
 ) -> Result<Option<String>, CallError> {
-    let mut asked: Vec<(String, Vec<String>)> = Vec::new();
+    let mut question_words: Vec<(String, Vec<String>)> = Vec::new();
     for question in questions(prompt) {
         let words = content_words(&question);
-        if words.len() >= MIN_WORDS && asked.iter().all(|(_, others)| *others != words) {
-            asked.push((question, words));
+        if words.len() >= MIN_WORDS && question_words.iter().all(|(_, others)| *others != words) {
+            question_words.push((question, words));
         }
     }
-    let words: BTreeSet<&String> = asked.iter().flat_map(|(_, words)| words).collect();
+    let words: BTreeSet<&String> = question_words.iter().flat_map(|(_, words)| words).collect();
     let weights = weigh(services, words, call).await?;
     let mut hits: Vec<Hit> = Vec::new();
-    for (question, words) in &asked {
+    for (question, words) in &question_words {
         let near = tokio::time::timeout(VECTOR_TIMEOUT, find_near(services, question, call));
         let (found, near) = join(find_covering(services, words, &weights, call), near).await;
         let near = near.ok().and_then(Result::ok).unwrap_or_default();

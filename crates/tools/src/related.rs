@@ -54,10 +54,10 @@ impl Tool for KnowledgeRelated {
         let item = services.read_uri(call, uri.clone(), whole).await?;
         let text = content_text(&item.content);
         let title = item.meta.title.unwrap_or_default();
-        let mut wanted = KnowledgeFilters::default().into_selections(&SourceName::ALL);
+        let mut selections = KnowledgeFilters::default().into_selections(&SourceName::ALL);
         let vector = if uri.source == SourceName::Collections {
             let (collection, vector) = documents::document_vector(services, call, &uri).await?;
-            wanted.push(SourceSelection::collection(collection));
+            selections.push(SourceSelection::collection(collection));
             vector.filter(|_| services.embeddings.as_ref().is_some()).map(Into::into)
         } else {
             item_vector(services, call, &uri).await?
@@ -79,7 +79,7 @@ impl Tool for KnowledgeRelated {
         });
         let search = actors::SearchRequest {
             query,
-            selections: wanted,
+            selections,
             order: None,
             // The item itself is its own best match and is removed below.
             limit: limit.saturating_add(MAX_OWN_MATCHES),

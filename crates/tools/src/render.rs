@@ -224,16 +224,16 @@ fn render_messages(messages: &[Value]) -> String {
     let text = |message: &Value, field: &str| {
         message.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
-    let said = |message: &Value| {
-        let mut said = format!("{}: {}", text(message, "sender"), text(message, "content"));
+    let render_message = |message: &Value| {
+        let mut line = format!("{}: {}", text(message, "sender"), text(message, "content"));
         if let Some(next) = message.get("next_offset") {
             let loc = json!({ "message_id": message.get("message_id") });
             let rest = json!({ "mode": "chunk", "loc": loc, "offset": next });
-            push_display(&mut said, format_args!("\n[read on with retrieval {rest}]"));
+            push_display(&mut line, format_args!("\n[read on with retrieval {rest}]"));
         }
-        said
+        line
     };
-    messages.iter().map(said).collect::<Vec<_>>().join("\n\n")
+    messages.iter().map(render_message).collect::<Vec<_>>().join("\n\n")
 }
 
 fn render_fields(fields: &Map<String, Value>) -> String {

@@ -151,8 +151,8 @@ pub(crate) async fn read_resource(
     if uri.starts_with(SKILL_SCHEME) {
         return read_skill_file(services, uri, call).await;
     }
-    if let Some(asked) = system_info::SystemInfoUri::parse(uri) {
-        return asked.read_system_info(services, uri, call).await;
+    if let Some(system_info_uri) = system_info::SystemInfoUri::parse(uri) {
+        return system_info_uri.read_system_info(services, uri, call).await;
     }
     let parsed: Uri = uri.parse().map_err(|error| CallError::NotFound(format!("{error}")))?;
     let source = parsed.source;
@@ -184,8 +184,8 @@ async fn read_skill_file(
     call: &RequestContext,
 ) -> Result<ResourceContents, CallError> {
     let (skills, principal) = (Arc::clone(&services.skills), call.principal.clone());
-    let asked = uri.to_owned();
-    let read = tokio::task::spawn_blocking(move || skills.read(&principal, &asked)).await;
+    let file_uri = uri.to_owned();
+    let read = tokio::task::spawn_blocking(move || skills.read(&principal, &file_uri)).await;
     read.map_err(|_| CallError::Unavailable)?.ok_or_else(|| {
         CallError::NotFound(format!("no file of a skill is at {uri}; skills/list lists them"))
     })

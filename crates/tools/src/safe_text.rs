@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn json_escapes_are_decoded() {
-        for (json, wanted) in [
+        for (json, expected) in [
             (r#""a\u200bb""#, r#""ab""#),
             (r#""a\udb40\udc41b""#, r#""ab""#),
             (r#""a\ud83d\ude00b""#, r#""a\ud83d\ude00b""#),
@@ -340,7 +340,7 @@ mod tests {
             (r#""a\\u200bb\"\/""#, r#""a\\u200bb\"\/""#),
             (r#""a\u001b[2J\b""#, r#""a[2J""#),
         ] {
-            assert_eq!(clean_json(json), wanted, "{json}");
+            assert_eq!(clean_json(json), expected, "{json}");
         }
     }
 

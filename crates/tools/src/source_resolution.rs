@@ -30,13 +30,13 @@ pub(super) async fn resolve_sources(
             }
         }
     }
-    let mut wanted = filters.into_selections(&sources);
+    let mut selections = filters.into_selections(&sources);
     if !others.is_empty() {
         let opened = visible_collections(services, call).await?;
         let chosen = select_collections(&opened, &others)?;
-        wanted.extend(chosen.into_iter().cloned().map(SourceSelection::collection));
+        selections.extend(chosen.into_iter().cloned().map(SourceSelection::collection));
     }
-    Ok(wanted)
+    Ok(selections)
 }
 
 /// Selects the named collections, each once, in the order of `opened`.

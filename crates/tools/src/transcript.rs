@@ -187,7 +187,7 @@ fn to_text(segments: &[TranscriptSegment], timed: bool) -> String {
 fn to_srt(segments: &[TranscriptSegment]) -> String {
     let mut text = String::new();
     for (number, segment) in (1..).zip(segments) {
-        let said = match &segment.speaker {
+        let line = match &segment.speaker {
             Some(speaker) => format!("{speaker}: {}", segment.text),
             None => segment.text.clone(),
         };
@@ -195,7 +195,7 @@ fn to_srt(segments: &[TranscriptSegment]) -> String {
             (format_timestamp(segment.start, ','), format_timestamp(segment.end, ','));
         push_fmt(
             &mut text,
-            format_args!("{number}\n{start} --> {end}\n{}\n\n", remove_blank_lines(&said)),
+            format_args!("{number}\n{start} --> {end}\n{}\n\n", remove_blank_lines(&line)),
         );
     }
     text
@@ -204,14 +204,14 @@ fn to_srt(segments: &[TranscriptSegment]) -> String {
 fn to_vtt(segments: &[TranscriptSegment]) -> String {
     let mut text = "WEBVTT\n\n".to_owned();
     for segment in segments {
-        let said = escape_markup(&segment.text);
-        let said = match &segment.speaker {
-            Some(speaker) => format!("<v {}>{said}", escape_markup(speaker)),
-            None => said,
+        let line = escape_markup(&segment.text);
+        let line = match &segment.speaker {
+            Some(speaker) => format!("<v {}>{line}", escape_markup(speaker)),
+            None => line,
         };
         let (start, end) =
             (format_timestamp(segment.start, '.'), format_timestamp(segment.end, '.'));
-        push_fmt(&mut text, format_args!("{start} --> {end}\n{}\n\n", remove_blank_lines(&said)));
+        push_fmt(&mut text, format_args!("{start} --> {end}\n{}\n\n", remove_blank_lines(&line)));
     }
     text
 }

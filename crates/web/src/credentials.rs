@@ -249,8 +249,8 @@ fn client_address(peer: IpAddr, headers: &HeaderMap, settings: &Auth) -> IpAddr 
         .filter_map(|value| value.to_str().ok())
         .flat_map(|list| list.split(','))
         .collect();
-    for said in passed.iter().rev() {
-        match said.trim().parse() {
+    for forwarded in passed.iter().rev() {
+        match forwarded.trim().parse() {
             Ok(address) if is_proxy(&nearest) => nearest = address,
             Ok(_) | Err(_) => break,
         }

@@ -58,17 +58,19 @@ pub(crate) async fn post_message(
         response.insert_header((SESSION_HEADER, id.as_str()));
     }
     // Messages sent before the reply completed precede it.
-    let mut said = Vec::new();
+    let mut earlier_messages = Vec::new();
     while let Ok(message) = messages.try_recv() {
-        said.push(message);
+        earlier_messages.push(message);
     }
     match reply.message {
         None => response.finish(),
-        Some(message) if said.is_empty() => response.content_type("application/json").body(message),
+        Some(message) if earlier_messages.is_empty() => {
+            response.content_type("application/json").body(message)
+        }
         Some(message) => {
             let last = std::future::ready(Some(message)).boxed_local();
             EventStream::new(messages, last, server_state.server.keep_alive_interval())
-                .into_response(response, said)
+                .into_response(response, earlier_messages)
         }
     }
 }

@@ -19,8 +19,8 @@ pub(crate) async fn assign_request_id(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let mut said = request.headers().get_all(REQUEST_ID_HEADER);
-    let taken = match (said.next(), said.next()) {
+    let mut headers = request.headers().get_all(REQUEST_ID_HEADER);
+    let taken = match (headers.next(), headers.next()) {
         (Some(only), None) => only.to_str().ok().and_then(RequestId::from_caller),
         (None | Some(_), _) => None,
     };

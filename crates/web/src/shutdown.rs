@@ -16,7 +16,7 @@ pub(super) struct ShutdownSignal(watch::Receiver<bool>);
 impl ShutdownSignal {
     /// Installs the signal handlers.
     pub(super) fn install(grace: Duration) -> io::Result<Self> {
-        let (tell, told) = watch::channel(false);
+        let (sender, receiver) = watch::channel(false);
         let (ready, listens) = mpsc::channel();
         let runtime = Builder::new_current_thread().enable_all().build()?;
         thread::Builder::new().name("stop".to_owned()).spawn(move || {
@@ -25,7 +25,7 @@ impl ShutdownSignal {
                 // The caller of this function waits for it.
                 let _ = ready.send(());
                 signals.next_signal().await;
-                tell.send_replace(true);
+                sender.send_replace(true);
                 tokio::select! {
                     () = signals.next_signal() => tracing::warn!("second stop signal: exiting immediately"),
                     () = tokio::time::sleep(grace + FORCED_EXIT_DELAY) => {
@@ -37,13 +37,13 @@ impl ShutdownSignal {
         })?;
         // If the thread has died, the process can still be killed from outside.
         let _ = listens.recv();
-        Ok(Self(told))
+        Ok(Self(receiver))
     }
 
     /// Waits for the first shutdown signal.
     pub(super) async fn wait_for_signal(&self) {
         // Without a signal thread, no signal ever arrives.
-        if self.0.clone().wait_for(|told| *told).await.is_err() {
+        if self.0.clone().wait_for(|is_stopping| *is_stopping).await.is_err() {
             std::future::pending::<()>().await;
         }
     }

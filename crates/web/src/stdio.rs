@@ -32,14 +32,16 @@ pub async fn serve_stdio(server_state: &ServerState, principal: Principal) -> io
         call_permits: turns,
         connection: Some(PeerConnection { transport: "stdio", address: None }),
     };
-    let Some((mut talk, out)) = ConnectionLoop::start(server_state, peer) else { return Ok(()) };
+    let Some((mut connection_loop, out)) = ConnectionLoop::start(server_state, peer) else {
+        return Ok(());
+    };
     let grace = server_state.server.grace_period();
     let stop = ShutdownSignal::install(grace)?;
     let mut writer = actix::spawn(write_messages(out));
     let longest = server_state.server.max_message_bytes.get();
     let mut lines = spawn_line_reader(longest)?;
     tokio::select! {
-        ended = dispatch_lines(&mut talk, &mut lines, longest) => ended?,
+        ended = dispatch_lines(&mut connection_loop, &mut lines, longest) => ended?,
         () = stop.wait_for_signal() => {}
     }
     let mut no_longer = pin!(async {
@@ -47,10 +49,10 @@ pub async fn serve_stdio(server_state: &ServerState, principal: Principal) -> io
         tokio::time::sleep(grace).await;
     });
     let is_done = tokio::select! {
-        () = talk.wait_until_idle() => true,
+        () = connection_loop.wait_until_idle() => true,
         () = &mut no_longer => false,
     };
-    drop(talk);
+    drop(connection_loop);
     // A client that reads nothing must not keep the program alive.
     let give_up = async {
         if is_done {
@@ -66,17 +68,17 @@ pub async fn serve_stdio(server_state: &ServerState, principal: Principal) -> io
 
 /// Dispatches messages until standard input ends.
 async fn dispatch_lines(
-    talk: &mut ConnectionLoop,
+    connection_loop: &mut ConnectionLoop,
     lines: &mut mpsc::Receiver<io::Result<InputLine>>,
     longest: usize,
 ) -> io::Result<()> {
     while let Some(line) = lines.recv().await {
         match line? {
-            InputLine::Message(message) => talk.dispatch(message).await,
+            InputLine::Message(message) => connection_loop.dispatch(message).await,
             InputLine::TooLong => {
                 let problem =
                     format!("the message is longer than server.max_message_bytes, {longest}");
-                talk.send_message(Service::rejection(&problem)).await;
+                connection_loop.send_message(Service::rejection(&problem)).await;
             }
         }
     }

@@ -43,7 +43,7 @@ pub(crate) async fn open_websocket(
         Ok(held) => held,
         Err(refused) => return Ok(http::reply_response(refused, &server_state)),
     };
-    let Some((talk, out)) = ConnectionLoop::start(&server_state, peer) else {
+    let Some((connection_loop, out)) = ConnectionLoop::start(&server_state, peer) else {
         return Err(actix_web::error::ErrorNotFound("this session is over or was never opened"));
     };
     let (response, socket, stream) =
@@ -55,7 +55,8 @@ pub(crate) async fn open_websocket(
     rt::spawn(async move {
         let (enough, ended) = oneshot::channel();
         let mut writer = rt::spawn(write_messages(socket.clone(), out, ended, outflow));
-        let reason = run_connection(&server_state, talk, &admitted, socket.clone(), stream).await;
+        let reason =
+            run_connection(&server_state, connection_loop, &admitted, socket.clone(), stream).await;
         // Send pending replies first, if the client still reads them.
         let _ = enough.send(());
         if timeout(server_state.server.grace_period(), &mut writer).await.is_err() {
@@ -97,7 +98,7 @@ async fn write_messages(
 /// Processes messages until one side closes. Returns the close reason to send.
 async fn run_connection(
     server_state: &ServerState,
-    mut talk: ConnectionLoop,
+    mut connection_loop: ConnectionLoop,
     admitted: &AuthenticatedCaller,
     mut socket: actix_ws::Session,
     mut stream: MessageStream,
@@ -113,7 +114,8 @@ async fn run_connection(
             message = stream.next() => message?,
             () = server_state.service.wait_for_shutdown() => {
                 // Pending requests are completed within the grace period.
-                drop(timeout(server_state.server.grace_period(), talk.wait_until_idle()).await);
+                let idle = connection_loop.wait_until_idle();
+                drop(timeout(server_state.server.grace_period(), idle).await);
                 return Some((CloseCode::Away, "the server is stopping").into());
             }
             Ok(()) = ended_users.changed() => {
@@ -167,7 +169,7 @@ async fn run_connection(
         }
         // Waiting here applies backpressure to the client.
         tokio::select! {
-            () = talk.dispatch(text) => {}
+            () = connection_loop.dispatch(text) => {}
             () = server_state.service.wait_for_shutdown() => {}
         }
     }

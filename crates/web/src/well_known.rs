@@ -16,9 +16,9 @@ pub(crate) async fn resource_metadata(
     rest: Option<web::Path<String>>,
     server_state: web::Data<ServerState>,
 ) -> HttpResponse {
-    let asked = rest.map(|rest| format!("/{}", rest.into_inner()));
+    let requested_path = rest.map(|rest| format!("/{}", rest.into_inner()));
     let described = server_state.auth.resource.as_ref().filter(|resource| {
-        asked.as_deref().is_none_or(|path| path == "/mcp" || path == resource.path())
+        requested_path.as_deref().is_none_or(|path| path == "/mcp" || path == resource.path())
     });
     match described {
         Some(resource) if server_state.authenticator.requires_credentials() => HttpResponse::Ok()

@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn contradictory_definition_is_rejected() {
-        for (text, said) in [
+        for (text, expected) in [
             ("type = \"string\"\nminimum = 1", "minimum: is for the type integer or number"),
             ("type = \"integer\"\nminimum = 5\nmaximum = 1", "minimum: 5 is larger than maximum"),
             ("type = \"integer\"\nminimum = 1\ndefault = 0", "default: expected an integer of at"),
@@ -379,7 +379,7 @@ mod tests {
             ("type = \"date\"\nmax_length = 3", "max_length: is for the type string"),
         ] {
             let error = parse_rule(text).unwrap_err();
-            assert!(error.contains(said), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 

@@ -210,7 +210,7 @@ impl CustomStatement {
 
     /// Checks that places and parameters agree.
     fn check_places(&self) -> Result<(), DefinitionError> {
-        let used: BTreeSet<&str> = self.template.places().map(|(name, _)| name).collect();
+        let used: BTreeSet<&str> = self.template.placeholders().map(|(name, _)| name).collect();
         let rule = |name: &str| self.parameters.iter().find(|rule| rule.name() == name);
         if let Some(name) = used.iter().find(|name| rule(name).is_none()) {
             let message = format!(
@@ -225,7 +225,7 @@ impl CustomStatement {
                 format!("the statement does not contain `:{name}`; add it, or remove this");
             return Err(DefinitionError::new(format!("parameters.{name}"), message));
         }
-        let list_in_parentheses = self.template.places().find(|(name, form)| {
+        let list_in_parentheses = self.template.placeholders().find(|(name, form)| {
             *form == PlaceForm::InList && rule(name).is_some_and(ParameterRule::is_array)
         });
         match (self.template.engine(), list_in_parentheses) {
@@ -437,8 +437,8 @@ mod tests {
                 ["statement: `IN (:id)`", "= ANY(:id)"],
             ),
         ] {
-            let said = parse_statement(&definition).unwrap_err();
-            assert!(parts.iter().all(|part| said.contains(part)), "{definition}: {said}");
+            let error = parse_statement(&definition).unwrap_err();
+            assert!(parts.iter().all(|part| error.contains(part)), "{definition}: {error}");
         }
     }
 

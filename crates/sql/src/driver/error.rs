@@ -50,8 +50,9 @@ pub(super) fn too_many_connections(detail: &impl ToString) -> SqlError {
 }
 
 /// The number of values differs from the number of parameters.
-pub(super) fn parameter_mismatch(places: usize, values: usize) -> SqlError {
-    let message = format!("the statement has {places} parameters, and {values} values were given");
+pub(super) fn parameter_mismatch(expected: usize, values: usize) -> SqlError {
+    let message =
+        format!("the statement has {expected} parameters, and {values} values were given");
     SqlError::new(ErrorCode::XsqlDbExecFailed, message)
 }
 

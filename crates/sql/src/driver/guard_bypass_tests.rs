@@ -116,13 +116,17 @@ async fn read_transaction_cannot_become_writable() {
             ["SET SESSION TRANSACTION READ WRITE", "COMMIT", "SET @@session.tx_read_only = 0"],
         ),
     ] {
-        for turn in turns {
+        for statement in turns {
             // Rejected or not: the next transaction must be read-only again.
-            drop(run_unguarded(database, turn, StatementKind::Show).await);
+            drop(run_unguarded(database, statement, StatementKind::Show).await);
             let error =
                 run_unguarded(database, "CREATE TABLE vademecum_evil (a int)", StatementKind::Show)
                     .await;
-            assert_eq!(error.unwrap_err().code, ErrorCode::XsqlRoBlocked, "{database:?} {turn}");
+            assert_eq!(
+                error.unwrap_err().code,
+                ErrorCode::XsqlRoBlocked,
+                "{database:?} {statement}"
+            );
         }
     }
 }

@@ -152,9 +152,9 @@ async fn fetch_rows(
 ) -> Result<(Rows, bool), SqlError> {
     let failed = |fault| statement_error(&fault, caps.timeout);
     let statement = connection.prep(text).await.map_err(failed)?;
-    let places = usize::from(statement.num_params());
-    if places != parameters.len() {
-        return Err(error::parameter_mismatch(places, parameters.len()));
+    let expected = usize::from(statement.num_params());
+    if expected != parameters.len() {
+        return Err(error::parameter_mismatch(expected, parameters.len()));
     }
     let mut answer =
         connection.exec_iter(statement, bind_parameters(parameters)).await.map_err(failed)?;
@@ -185,19 +185,19 @@ async fn execute_write(
 ) -> Result<WriteResult, SqlError> {
     let failed = |fault| statement_error(&fault, caps.timeout);
     let statement = connection.prep(text).await.map_err(failed)?;
-    let places = usize::from(statement.num_params());
-    if places != parameters.len() {
-        return Err(error::parameter_mismatch(places, parameters.len()));
+    let expected = usize::from(statement.num_params());
+    if expected != parameters.len() {
+        return Err(error::parameter_mismatch(expected, parameters.len()));
     }
     let mut answer =
         connection.exec_iter(statement, bind_parameters(parameters)).await.map_err(failed)?;
     let columns = mysql_value::describe_columns(answer.columns_ref());
     let gives_rows = !columns.is_empty();
     let mut gathered = RowCollector::new(columns, caps);
-    let (mut counted, mut wanted) = (0, true);
+    let (mut counted, mut has_room) = (0, true);
     while let Some(row) = answer.next().await.map_err(failed)? {
         counted += 1;
-        wanted = wanted && push_row(&mut gathered, row)?;
+        has_room = has_room && push_row(&mut gathered, row)?;
     }
     answer.drop_result().await.map_err(failed)?;
     let rows_affected = if gives_rows { counted } else { connection.affected_rows() };

@@ -8,8 +8,8 @@ use crate::{ErrorCode, SqlError, driver::error};
 
 /// Maps a connection error.
 pub(super) fn connect_error(fault: &Error) -> SqlError {
-    let Error::Server(said) = fault else { return error::database_unreachable(fault) };
-    match said.code {
+    let Error::Server(server_error) = fault else { return error::database_unreachable(fault) };
+    match server_error.code {
         // ER_DBACCESS_DENIED_ERROR, ER_ACCESS_DENIED_ERROR and related codes.
         1044 | 1045 | 1227 | 1251 | 1698 | 1862 | 3118 | 3159 | 4151 => error::access_denied(fault),
         // ER_BAD_DB_ERROR
@@ -23,15 +23,15 @@ pub(super) fn connect_error(fault: &Error) -> SqlError {
 /// Maps a statement error.
 pub(super) fn statement_error(fault: &Error, timeout: Duration) -> SqlError {
     match fault {
-        Error::Server(said) => match said.code {
+        Error::Server(server_error) => match server_error.code {
             // ER_QUERY_INTERRUPTED, ER_STATEMENT_TIMEOUT, ER_QUERY_TIMEOUT
             1317 | 1969 | 3024 => error::statement_timeout(timeout),
             // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
-            1792 => error::read_only_violation(&said.message),
+            1792 => error::read_only_violation(&server_error.message),
             // ER_SERVER_SHUTDOWN, ER_NEW_ABORTING_CONNECTION, ER_CONNECTION_KILLED, ER_CLIENT_INTERACTION_TIMEOUT
             1053 | 1184 | 1927 | 4031 => error::connection_lost(fault),
             code => {
-                let message = format!("{} (error {code})", redact_user(&said.message));
+                let message = format!("{} (error {code})", redact_user(&server_error.message));
                 SqlError::new(ErrorCode::XsqlDbExecFailed, message).with_detail(fault)
             }
         },
@@ -57,9 +57,9 @@ mod tests {
 
     #[test]
     fn redact_user_hides_user_and_host() {
-        let said = "SELECT command denied to user 'ann'@'10.1.2.3' for table `shop`.`till`";
-        let told = "SELECT command denied to user '***' for table `shop`.`till`";
-        assert_eq!(redact_user(said), told);
+        let message = "SELECT command denied to user 'ann'@'10.1.2.3' for table `shop`.`till`";
+        let redacted = "SELECT command denied to user '***' for table `shop`.`till`";
+        assert_eq!(redact_user(message), redacted);
         assert_eq!(
             redact_user("Unknown column 'a' in 'field list'"),
             "Unknown column 'a' in 'field list'"

@@ -243,10 +243,10 @@ impl StatementCheck {
             return Ok(());
         }
         let types: Vec<u32> = self.hazards.iter().map(|hazard| hazard.type_id).collect();
-        let wanted: [&(dyn ToSql + Sync); 1] = [&types];
+        let parameters: [&(dyn ToSql + Sync); 1] = [&types];
         let ((), rows, ()) = tokio::try_join!(
             client.batch_execute(&self.enter_catalog),
-            client.query(&self.hazard_names, &wanted),
+            client.query(&self.hazard_names, &parameters),
             client.batch_execute(&self.leave_and_report),
         )
         .map_err(|fault| statement_error(&fault, caps.timeout))?;

@@ -196,10 +196,10 @@ async fn collect_all_rows(
     caps: QueryCaps,
 ) -> Result<u64, SqlError> {
     let mut rows = pin!(rows);
-    let (mut counted, mut wanted) = (0, true);
+    let (mut counted, mut has_room) = (0, true);
     while let Some(row) = map_row_error(rows.try_next().await, caps)? {
         counted += 1;
-        wanted = wanted && push_row(&row, shape, plain, gathered, caps)?;
+        has_room = has_room && push_row(&row, shape, plain, gathered, caps)?;
     }
     Ok(counted)
 }

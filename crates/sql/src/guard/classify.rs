@@ -183,10 +183,11 @@ fn classify_postgres_show(text: &str, tokens: &[Token]) -> Result<StatementForm,
 
 /// Accepts SHOW, except of objects that may contain passwords.
 fn classify_mysql_show(text: &str, tokens: &[Token]) -> Result<StatementForm, SqlError> {
-    let told = |at: usize, word: &str| tokens.get(at).is_some_and(|token| token.is_word(word));
-    let is_own = told(3, "current_user") && told(2, "for");
-    let shows_password = (told(1, "create") && told(2, "user"))
-        || (told(1, "grants") && told(2, "for") && !is_own)
+    let is_word_at =
+        |at: usize, word: &str| tokens.get(at).is_some_and(|token| token.is_word(word));
+    let is_own = is_word_at(3, "current_user") && is_word_at(2, "for");
+    let shows_password = (is_word_at(1, "create") && is_word_at(2, "user"))
+        || (is_word_at(1, "grants") && is_word_at(2, "for") && !is_own)
         || tokens.iter().any(|token| token.is_one_of(&["binlog", "relaylog", "hosts"]));
     if tokens.len() > 1 && !shows_password {
         return Ok(StatementForm { kind: StatementKind::Show, query_start: None });

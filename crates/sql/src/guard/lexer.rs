@@ -59,7 +59,7 @@ pub(super) fn tokenize_template(engine: Engine, text: &str) -> Result<LexedState
 fn tokenize_with(
     engine: Engine,
     text: &str,
-    places: NamedPlaces,
+    named_places: NamedPlaces,
 ) -> Result<LexedStatement, SqlError> {
     if text.len() > MAX_STATEMENT_BYTES {
         return Err(reject(format!(
@@ -76,7 +76,7 @@ fn tokenize_with(
     let mut lexer = Lexer {
         engine,
         text,
-        places,
+        named_places,
         offset: 0,
         open_brackets: Vec::new(),
         executable_comment: None,
@@ -101,7 +101,7 @@ fn tokenize_with(
 struct Lexer<'a> {
     engine: Engine,
     text: &'a str,
-    places: NamedPlaces,
+    named_places: NamedPlaces,
     offset: usize,
     open_brackets: Vec<(char, usize)>,
     /// Start of the `/*!` comment whose contents are being read.
@@ -146,7 +146,7 @@ impl<'a> Lexer<'a> {
             '`' => self.reject_here("PostgreSQL quotes names with \", not with backticks"),
             '[' if self.engine == Engine::Sqlite => self.read_quoted_name('[', ']'),
             '$' if self.engine == Engine::Postgres && dollar_tag(rest).is_some() => self.read_dollar_string(),
-            ':' if self.places == NamedPlaces::Place && place_length(rest).is_some() => {
+            ':' if self.named_places == NamedPlaces::Place && place_length(rest).is_some() => {
                 self.read_place()
             }
             // In `SQLite`, `:a(…)` is one token, whatever is inside the parentheses.

@@ -75,8 +75,8 @@ impl StatementTemplate {
         &self.parts
     }
 
-    /// Returns the places in order, with their names.
-    pub fn places(&self) -> impl Iterator<Item = (&str, PlaceForm)> {
+    /// Returns the placeholders in order, with their names.
+    pub fn placeholders(&self) -> impl Iterator<Item = (&str, PlaceForm)> {
         self.parts.iter().filter_map(|part| match part {
             TemplatePart::Text(_) => None,
             TemplatePart::Place { name, form } => Some((name.as_str(), *form)),
@@ -115,7 +115,7 @@ mod tests {
 
     fn place_names(engine: Engine, text: &str) -> Vec<String> {
         let template = StatementTemplate::parse(engine, text).unwrap();
-        template.places().map(|(name, _)| name.to_owned()).collect()
+        template.placeholders().map(|(name, _)| name.to_owned()).collect()
     }
 
     #[test]

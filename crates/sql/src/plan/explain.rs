@@ -55,7 +55,7 @@ pub enum PlanBody {
 pub async fn explain_query(
     connection: &ProfileConnection,
     text: &str,
-    wanted: ExplainOptions,
+    options: ExplainOptions,
 ) -> Result<QueryPlan, SqlError> {
     let query = guard::check_query(connection.engine(), text);
     let query = query
@@ -65,9 +65,9 @@ pub async fn explain_query(
         return Err(explain_rejection(&SqlError::new(ErrorCode::XsqlRoBlocked, message)));
     }
     match connection.engine() {
-        Engine::Postgres => explain_postgres(connection, &query, wanted).await,
-        Engine::MySql => explain_mysql(connection, &query, wanted).await,
-        Engine::Sqlite => explain_sqlite(connection, &query, wanted).await,
+        Engine::Postgres => explain_postgres(connection, &query, options).await,
+        Engine::MySql => explain_mysql(connection, &query, options).await,
+        Engine::Sqlite => explain_sqlite(connection, &query, options).await,
     }
 }
 
@@ -109,10 +109,10 @@ async fn explain_postgres(
 async fn explain_mysql(
     connection: &ProfileConnection,
     query: &ReadOnlyQuery,
-    wanted: ExplainOptions,
+    options: ExplainOptions,
 ) -> Result<QueryPlan, SqlError> {
-    let is_mariadb = wanted.analyze && connection.server_version().await?.contains("MariaDB");
-    let (head, is_analyzed) = match (wanted.format, wanted.analyze, is_mariadb) {
+    let is_mariadb = options.analyze && connection.server_version().await?.contains("MariaDB");
+    let (head, is_analyzed) = match (options.format, options.analyze, is_mariadb) {
         (PlanFormat::Text, false, _) => ("EXPLAIN", false),
         (PlanFormat::Text, true, true) => ("ANALYZE", true),
         (PlanFormat::Text, true, false) => ("EXPLAIN ANALYZE", true),
@@ -121,7 +121,7 @@ async fn explain_mysql(
         (PlanFormat::Json, _, _) => ("EXPLAIN FORMAT=JSON", false),
     };
     let rows = fetch_plan_rows(connection, &format!("{head} {}", query.text())).await?;
-    let (body, notes) = match wanted.format {
+    let (body, notes) = match options.format {
         PlanFormat::Json => {
             let plan = parse_json_plan(&rows)?;
             let notes = mysql::notes_on_json(&plan);
@@ -141,12 +141,12 @@ async fn explain_mysql(
 async fn explain_sqlite(
     connection: &ProfileConnection,
     query: &ReadOnlyQuery,
-    wanted: ExplainOptions,
+    options: ExplainOptions,
 ) -> Result<QueryPlan, SqlError> {
     let rows = fetch_plan_rows(connection, &format!("EXPLAIN QUERY PLAN {}", query.text())).await?;
     let steps = sqlite::parse_steps(&rows);
     let notes = sqlite::collect_notes(&steps);
-    let body = match wanted.format {
+    let body = match options.format {
         PlanFormat::Text => PlanBody::Text(sqlite::format_tree(&steps)),
         PlanFormat::Json => PlanBody::Json(sqlite::steps_to_json(&steps)),
     };

@@ -161,9 +161,10 @@ mod tests {
         let notes = notes_on_table(&rows);
         assert_eq!(notes[0], "Sequential scan detected on 'big' table");
         let notes = notes.join("\n");
-        for said in ["Consider adding an index", "removed 2250 rows", "filesort", "temporary table"]
+        for expected in
+            ["Consider adding an index", "removed 2250 rows", "filesort", "temporary table"]
         {
-            assert!(notes.contains(said), "{said}: {notes}");
+            assert!(notes.contains(expected), "{expected}: {notes}");
         }
         assert!(!notes.contains("users"), "{notes}");
     }
@@ -176,8 +177,10 @@ mod tests {
         });
         let inner = json!({ "filesort": { "temporary_table": [{ "table": table }] } });
         let notes = notes_on_json(&json!({ "query_block": inner })).join("\n");
-        for said in ["'big' table", "Consider", "removed 90 rows", "filesort", "temporary table"] {
-            assert!(notes.contains(said), "{said}: {notes}");
+        for expected in
+            ["'big' table", "Consider", "removed 90 rows", "filesort", "temporary table"]
+        {
+            assert!(notes.contains(expected), "{expected}: {notes}");
         }
     }
 
@@ -187,8 +190,8 @@ mod tests {
                     \x20   -> Filter: (big.x = 1)  (cost=1 rows=2)\n\
                     \x20       -> Table scan on big  (cost=1 rows=2) (actual time=1..2 rows=2 loops=1)";
         let notes = notes_on_tree(tree).join("\n");
-        for said in ["'big' table", "(filter: (big.x = 1))", "filesort"] {
-            assert!(notes.contains(said), "{said}: {notes}");
+        for expected in ["'big' table", "(filter: (big.x = 1))", "filesort"] {
+            assert!(notes.contains(expected), "{expected}: {notes}");
         }
         assert_eq!(
             notes_on_tree("-> Table scan on <temporary>"),

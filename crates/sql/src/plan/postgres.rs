@@ -114,9 +114,10 @@ fn parse_detail_line(step: &mut PlanStep, line: &str) {
     } else if let Some(buffers) = line.strip_prefix("Buffers: ") {
         let shared = buffers.strip_prefix("shared ").unwrap_or_default();
         let shared = shared.split(',').next().unwrap_or_default();
-        let said = |name| shared.split_once(name).and_then(|(_, rest)| leading_integer(rest));
-        step.buffers_read = said("read=").unwrap_or_default();
-        step.buffers_hit = said("hit=").unwrap_or_default();
+        let block_count =
+            |name| shared.split_once(name).and_then(|(_, rest)| leading_integer(rest));
+        step.buffers_read = block_count("read=").unwrap_or_default();
+        step.buffers_hit = block_count("hit=").unwrap_or_default();
     }
 }
 
@@ -209,14 +210,14 @@ mod tests {
                     Planning:\n\
                     \x20 Buffers: shared hit=1 read=999";
         let notes = notes_on_text(plan).join("\n");
-        for said in [
+        for expected in [
             "Sort spilled to disk (1200 kB) - a larger work_mem",
             "4 batches on disk - a larger work_mem",
             "detected on 'Big Table' table",
             "removed 30 rows",
             "200 buffers (1600 kB) were read from disk, 15 were in the cache",
         ] {
-            assert!(notes.contains(said), "{said}: {notes}");
+            assert!(notes.contains(expected), "{expected}: {notes}");
         }
         assert!(!notes.contains("Consider adding an index"), "there is no filter: {notes}");
     }
@@ -232,8 +233,9 @@ mod tests {
             }],
         }}]);
         let notes = notes_on_json(&plan).join("\n");
-        for said in ["'users' table", "(filter: (x = 1))", "27 rows", "1200 kB", "200 buffers"] {
-            assert!(notes.contains(said), "{said}: {notes}");
+        for expected in ["'users' table", "(filter: (x = 1))", "27 rows", "1200 kB", "200 buffers"]
+        {
+            assert!(notes.contains(expected), "{expected}: {notes}");
         }
     }
 

@@ -53,13 +53,13 @@ pub(super) fn collect_notes(steps: &[PlanStep]) -> Vec<String> {
     let own: HashSet<&str> = steps
         .iter()
         .filter_map(|step| {
-            let said = step.detail.as_str();
-            said.strip_prefix("CO-ROUTINE ").or_else(|| said.strip_prefix("MATERIALIZE "))
+            let detail = step.detail.as_str();
+            detail.strip_prefix("CO-ROUTINE ").or_else(|| detail.strip_prefix("MATERIALIZE "))
         })
         .collect();
-    for PlanStep { detail: said, .. } in steps {
+    for PlanStep { detail, .. } in steps {
         let scanned =
-            said.strip_prefix("SCAN ").map(|rest| rest.strip_prefix("TABLE ").unwrap_or(rest));
+            detail.strip_prefix("SCAN ").map(|rest| rest.strip_prefix("TABLE ").unwrap_or(rest));
         if let Some(scanned) = scanned.filter(|it| is_unindexed_table_scan(it)) {
             let table = scanned.split(' ').next().unwrap_or(scanned);
             if !own.contains(table) {
@@ -67,10 +67,10 @@ pub(super) fn collect_notes(steps: &[PlanStep]) -> Vec<String> {
                 notes.suggest_index(None);
             }
         }
-        if let Some(what) = said.strip_prefix("USE TEMP B-TREE FOR ") {
+        if let Some(what) = detail.strip_prefix("USE TEMP B-TREE FOR ") {
             notes.note_sort(&format!("{what} takes a temporary B-tree (TEMP B-TREE)"));
         }
-        if let Some((table, index)) = said.split_once(" USING AUTOMATIC ") {
+        if let Some((table, index)) = detail.split_once(" USING AUTOMATIC ") {
             let table = table.strip_prefix("SEARCH ").unwrap_or(table);
             let columns = index.split_once('(').map_or("", |(_, columns)| columns);
             let columns = columns.trim_end_matches(')');
@@ -93,13 +93,13 @@ fn is_unindexed_table_scan(scanned: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn test_plan(said: &[&str]) -> Vec<PlanStep> {
-        let steps = said.iter().zip(1..);
+    fn test_plan(details: &[&str]) -> Vec<PlanStep> {
+        let steps = details.iter().zip(1..);
         steps
-            .map(|(said, id)| PlanStep {
+            .map(|(detail, id)| PlanStep {
                 id: id.to_string(),
                 parent: (id - 1).to_string(),
-                detail: (*said).to_owned(),
+                detail: (*detail).to_owned(),
             })
             .collect()
     }

@@ -142,16 +142,16 @@ impl Tool for RagFetchFromSource {
         let most_rows = parse_count("limits.max_rows", limits.max_rows, DEFAULT_ROWS, MAX_ROWS)?;
         let most_bytes =
             parse_count("limits.max_bytes", limits.max_bytes, DEFAULT_BYTES, MAX_BYTES)?;
-        let (too_many, asked) = (doc_ids.len() > most_rows, doc_ids.clone());
+        let (too_many, requested_ids) = (doc_ids.len() > most_rows, doc_ids.clone());
         let placing = with_collections(services, call, READ_TIMEOUT, move |opened, deadline| {
             let placed =
                 doc_ids.into_iter().take(most_rows).map(|id| locate_row(opened, id, deadline));
             placed.collect::<Result<Vec<_>, _>>()
         });
-        let wanted = placing.await?;
-        check_locations(&wanted)?;
+        let requests = placing.await?;
+        check_locations(&requests)?;
         // Boxed because the futures of database drivers are large.
-        let found = Box::pin(fetch_rows(services, call, &wanted, &columns, most_bytes)).await?;
+        let found = Box::pin(fetch_rows(services, call, &requests, &columns, most_bytes)).await?;
         let mut output = RagFetchOutput {
             rows: Vec::new(),
             truncated: too_many || found.values().any(|found| found.truncated),
@@ -159,7 +159,7 @@ impl Tool for RagFetchFromSource {
             stats: ReadStats { ms: 0 },
         };
         let mut left = most_bytes;
-        for one in wanted {
+        for one in requests {
             let Some(row) = to_source_row(one, &found) else { continue };
             let bytes = row.row.as_ref().map_or(0, |row| serde_json::json!(row).to_string().len());
             if bytes > left {
@@ -173,7 +173,7 @@ impl Tool for RagFetchFromSource {
             // The rows are in the order of the ids.
             let mut shown = output.rows.iter().map(|row| &row.doc_id).peekable();
             let is_omitted = |id: &String| shown.next_if_eq(&id).is_none();
-            output.omitted = asked.into_iter().filter(is_omitted).collect();
+            output.omitted = requested_ids.into_iter().filter(is_omitted).collect();
         }
         let read = output.rows.iter().filter(|row| row.row.is_some());
         call.items.record(read.map(|row| &row.doc_id));
@@ -202,11 +202,11 @@ fn locate_row(
 }
 
 /// Fails unless at least one document exists and comes from a database.
-fn check_locations(wanted: &[FetchRequest]) -> Result<(), CallError> {
-    let places = || wanted.iter().filter_map(|one| one.location.as_ref());
-    match places().next() {
+fn check_locations(requests: &[FetchRequest]) -> Result<(), CallError> {
+    let locations = || requests.iter().filter_map(|one| one.location.as_ref());
+    match locations().next() {
         None => Err(CallError::NotFound("doc_ids: there is no such document".to_owned())),
-        Some(first) if places().all(|place| place.table.is_none()) => {
+        Some(first) if locations().all(|place| place.table.is_none()) => {
             Err(CallError::NotConfigured(format!(
                 "the collection `{}` comes from files, not from a database: read its documents \
                  with rag.get_docs",
@@ -221,12 +221,12 @@ fn check_locations(wanted: &[FetchRequest]) -> Result<(), CallError> {
 async fn fetch_rows(
     services: &ToolServices,
     call: &RequestContext,
-    wanted: &[FetchRequest],
+    requests: &[FetchRequest],
     columns: &[String],
     most_bytes: usize,
 ) -> Result<BTreeMap<i64, TableRows>, CallError> {
     let mut keys: BTreeMap<i64, (&CollectionTable, Vec<&Value>)> = BTreeMap::new();
-    for place in wanted.iter().filter_map(|one| one.location.as_ref()) {
+    for place in requests.iter().filter_map(|one| one.location.as_ref()) {
         if let Some(table) = &place.table {
             let of_source = keys.entry(place.source_id).or_insert_with(|| (table, Vec::new()));
             of_source.1.push(&place.key);
@@ -265,11 +265,11 @@ fn explain_forbidden(error: CallError) -> CallError {
 fn allowed_columns<'a>(
     connection: &'a ProfileConnection,
     table: &CollectionTable,
-    wanted: &'a [String],
+    requested: &'a [String],
 ) -> Result<Vec<&'a str>, CallError> {
     let (profile, table) = (connection.profile(), &table.table);
     let allowed = profile.readable_columns(table);
-    if let Some(outside) = wanted.iter().find(|column| !allowed.contains(column)) {
+    if let Some(outside) = requested.iter().find(|column| !allowed.contains(column)) {
         let may_be = match allowed {
             [] => "no column is allowed".to_owned(),
             names => format!("allowed are {}", names.join(", ")),
@@ -277,7 +277,7 @@ fn allowed_columns<'a>(
         let problem = format!("columns: `{outside}` of `{table}` is not allowed; {may_be}");
         return Err(CallError::Invalid(problem));
     }
-    let columns = if wanted.is_empty() { allowed } else { wanted };
+    let columns = if requested.is_empty() { allowed } else { requested };
     if columns.is_empty() {
         return Err(CallError::NotConfigured(format!(
             "no column of `{table}` may be read: `columns` of the profile `{}` names those that \
@@ -325,9 +325,9 @@ fn key_type(key: &Value) -> &'static str {
 }
 
 /// Builds the result row of a document; `None` if its row was dropped because of a limit.
-fn to_source_row(wanted: FetchRequest, found: &BTreeMap<i64, TableRows>) -> Option<SourceRow> {
-    let FetchRequest { doc_id, location: place } = wanted;
-    let mut told = SourceRow {
+fn to_source_row(request: FetchRequest, found: &BTreeMap<i64, TableRows>) -> Option<SourceRow> {
+    let FetchRequest { doc_id, location: place } = request;
+    let mut source_row = SourceRow {
         doc_id,
         source_id: place.as_ref().map(|it| it.source_id),
         source_name: place.as_ref().map(|it| it.source_name.clone()),
@@ -341,19 +341,21 @@ fn to_source_row(wanted: FetchRequest, found: &BTreeMap<i64, TableRows>) -> Opti
             None => "not found: there is no such document",
             Some(_) => "it comes from a file, not from a database; read it with rag.get_docs",
         };
-        told.error = Some(problem.to_owned());
-        return Some(told);
+        source_row.error = Some(problem.to_owned());
+        return Some(source_row);
     };
-    told.backend_type = Some(found.engine);
+    source_row.backend_type = Some(found.engine);
     match &found.rows {
         Ok(rows) => match rows.get(&place.key.to_string()) {
-            Some(row) => told.row = Some(row.clone()),
+            Some(row) => source_row.row = Some(row.clone()),
             None if found.truncated => return None,
-            None => told.error = Some("not found: the row was deleted from the table".to_owned()),
+            None => {
+                source_row.error = Some("not found: the row was deleted from the table".to_owned());
+            }
         },
-        Err(error) => told.error = Some(error.message.clone()),
+        Err(error) => source_row.error = Some(error.message.clone()),
     }
-    Some(told)
+    Some(source_row)
 }
 
 /// Accepts only plain identifiers: letters, digits, `_` and `$`. Anything else may be an injection

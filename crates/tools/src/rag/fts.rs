@@ -70,7 +70,7 @@ impl Tool for RagSearchFts {
                     ResultPage { fields: what, query: Some(query), is_hybrid: false, offset, k };
                 shown.read_response(opened, &list, deadline)
             });
-        let asked = self.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
-        Ok(response.await?.fail_if_all_failed()?.finish(call, asked, begun).into())
+        let requested_k = self.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
+        Ok(response.await?.fail_if_all_failed()?.finish(call, requested_k, begun).into())
     }
 }

@@ -194,8 +194,8 @@ impl Tool for RagSearchHybrid {
                 ResultPage { fields: what, query, is_hybrid: true, offset: 0, k }
                     .read_response(opened, &list, deadline)
             });
-        let asked = self.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
-        let mut response = found.await?.fail_if_all_failed()?.finish(call, asked, begun);
+        let requested_k = self.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
+        let mut response = found.await?.fail_if_all_failed()?.finish(call, requested_k, begun);
         response.stats.degraded = degraded;
         response.stats.mode = Some(match self.mode {
             HybridMode::Fuse => "fuse",

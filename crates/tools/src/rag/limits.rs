@@ -33,8 +33,8 @@ pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(1);
 /// Returns the number of results for argument `k`, limited to [`MAX_K`]. Without one, and for
 /// numbers below 1, it is [`DEFAULT_K`].
 pub(super) fn parse_k(k: Option<i64>) -> usize {
-    let asked = k.filter(|k| *k >= 1).map(|k| usize::try_from(k).unwrap_or(MAX_K));
-    asked.unwrap_or(DEFAULT_K).min(MAX_K)
+    let requested = k.filter(|k| *k >= 1).map(|k| usize::try_from(k).unwrap_or(MAX_K));
+    requested.unwrap_or(DEFAULT_K).min(MAX_K)
 }
 
 /// Returns a number of at least 1, limited to `most`. Fails if it is smaller.

@@ -122,7 +122,7 @@ impl Tool for RagSearchVector {
                     ResultPage { fields: what, query: None, is_hybrid: false, offset: 0, k };
                 shown.read_response(opened, &list, deadline)
             });
-        let asked = self.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
+        let requested_k = self.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
         let response = found.await?.fail_if_all_failed().map_err(|error| match error {
             // A vector whose dimensions fit no collection is the caller's error, not the server's.
             CallError::AllSourcesFailed(reason) if is_dimension_mismatch(&reason) => {
@@ -130,7 +130,7 @@ impl Tool for RagSearchVector {
             }
             error => error,
         })?;
-        Ok(response.finish(call, asked, begun).into_output())
+        Ok(response.finish(call, requested_k, begun).into_output())
     }
 }
 
@@ -202,17 +202,18 @@ impl From<EmbeddingUnavailable> for CallError {
     }
 }
 
-/// Embeds a text with the configured model. Fails if `wanted` names another model.
+/// Embeds a text with the configured model. Fails if `model_name` names another model.
 pub(crate) async fn embed_query(
     services: &ToolServices,
     text: &str,
-    wanted: Option<&str>,
+    model_name: Option<&str>,
 ) -> Result<(Arc<[f32]>, EmbeddingModel), EmbeddingUnavailable> {
     let embeddings = services.embeddings.as_ref().ok_or(EmbeddingUnavailable::NotConfigured)?;
     let model = embeddings.model();
-    if let Some(wanted) = wanted.filter(|wanted| *wanted != model.name) {
+    if let Some(model_name) = model_name.filter(|model_name| *model_name != model.name) {
         return Err(EmbeddingUnavailable::OtherModel(format!(
-            "embedding.model: `{wanted}` is not the model that is configured, `{}`; leave it out",
+            "embedding.model: `{model_name}` is not the model that is configured, `{}`; leave it \
+             out",
             model.name
         )));
     }

@@ -173,9 +173,9 @@ async fn search_collections(
     let mut problem = None;
     let vectors = async {
         let Some(embeddings) = services.embeddings.as_ref() else { return Vec::new() };
-        let asked = phrases.iter().map(|phrase| embeddings.embed_query(phrase));
+        let requests = phrases.iter().map(|phrase| embeddings.embed_query(phrase));
         // An embedding failure costs the vector hits only.
-        let made = join_all(asked).await.into_iter().map(|made| {
+        let made = join_all(requests).await.into_iter().map(|made| {
             made.inspect_err(|error| problem = Some(CallError::Refused(error.to_string())))
         });
         made.flatten().collect()
@@ -302,14 +302,14 @@ async fn read_segments(
     opened: &Arc<[VisibleCollection]>,
     candidates: Vec<SegmentCandidate>,
 ) -> Result<Vec<Segment>, CallError> {
-    let wanted = services.segments;
+    let max_segments = services.segments;
     let chunks: Vec<ChunkHit> = candidates
         .iter()
         .filter_map(|candidate| match candidate {
             SegmentCandidate::Chunk(found) => Some(found.clone()),
             SegmentCandidate::Item(_) => None,
         })
-        .take(wanted * MAX_CANDIDATES)
+        .take(max_segments * MAX_CANDIDATES)
         .collect();
     let (collections, deadline) = (Arc::clone(opened), services.deadline(call));
     let passages = services.run_blocking(call, move || {
@@ -321,7 +321,7 @@ async fn read_segments(
     let mut segments: Vec<Segment> = Vec::new();
     let mut documents: Vec<(i64, String)> = Vec::new();
     for candidate in candidates {
-        if segments.len() >= wanted {
+        if segments.len() >= max_segments {
             break;
         }
         let (place, segment) = match candidate {

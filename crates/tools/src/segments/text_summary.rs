@@ -11,9 +11,10 @@ const MAX_SUMMARY_CHARS: usize = 400;
 pub(super) fn extract_headline(section: Option<&str>, title: Option<&str>, text: &str) -> String {
     let heading = section.and_then(|section| section.rsplit(" › ").next());
     let candidates = [heading, title, first_line(text)];
-    let said = candidates.into_iter().flatten().map(strip_markdown).find(|line| !line.is_empty());
-    let said = said.unwrap_or_default();
-    let words: Vec<&str> = said.split_whitespace().take(MAX_HEADLINE_WORDS).collect();
+    let headline =
+        candidates.into_iter().flatten().map(strip_markdown).find(|line| !line.is_empty());
+    let headline = headline.unwrap_or_default();
+    let words: Vec<&str> = headline.split_whitespace().take(MAX_HEADLINE_WORDS).collect();
     words.join(" ")
 }
 

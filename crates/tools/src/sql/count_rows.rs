@@ -70,12 +70,12 @@ impl Tool for CountRows {
 impl CountRows {
     /// Builds the `SELECT count(*)` statement.
     fn count_statement(&self, engine: Engine) -> Result<String, CallError> {
-        let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let non_empty = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         if self.table.is_empty() {
             let problem = "table: is empty; pass a table name (get_schema_info lists them)";
             return Err(CallError::Invalid(problem.to_owned()));
         }
-        let schema = said(&self.schema).or_else(|| match engine {
+        let schema = non_empty(&self.schema).or_else(|| match engine {
             Engine::Postgres => Some("public".to_owned()),
             // The database of the connection.
             Engine::MySql => None,
@@ -85,7 +85,7 @@ impl CountRows {
             schema.map(|schema| quote_identifier(engine, &schema) + ".").unwrap_or_default();
         let mut statement =
             format!("SELECT count(*) AS n FROM {schema}{}", quote_identifier(engine, &self.table));
-        if let Some(condition) = said(&self.condition) {
+        if let Some(condition) = non_empty(&self.condition) {
             let condition = guard::check_condition(engine, &condition)?;
             statement = format!("{statement} WHERE ({})", condition.text());
         }
@@ -121,22 +121,26 @@ mod tests {
 
     #[test]
     fn names_are_quoted_for_their_engine() {
-        for (engine, said) in [
+        for (engine, expected) in [
             (Engine::Postgres, "SELECT count(*) AS n FROM \"public\".\"big\"\"table\""),
             (Engine::MySql, "SELECT count(*) AS n FROM `big\"table`"),
             (Engine::Sqlite, "SELECT count(*) AS n FROM `main`.`big\"table`"),
         ] {
-            assert_eq!(statement(engine, "big\"table", None, Some(" ")), said);
+            assert_eq!(statement(engine, "big\"table", None, Some(" ")), expected);
         }
-        let said = statement(Engine::MySql, "orders", Some("sales"), Some("status = 'pending'"));
-        assert_eq!(said, "SELECT count(*) AS n FROM `sales`.`orders` WHERE (status = 'pending')");
+        let expected =
+            statement(Engine::MySql, "orders", Some("sales"), Some("status = 'pending'"));
+        assert_eq!(
+            expected,
+            "SELECT count(*) AS n FROM `sales`.`orders` WHERE (status = 'pending')"
+        );
     }
 
     #[test]
     fn condition_with_other_clauses_is_rejected() {
         for condition in ["1=1) OR (SELECT 1", "id IN (SELECT 1)", "1=1; DROP TABLE t", "1 -- x"] {
-            let said = statement(Engine::Postgres, "t", None, Some(condition));
-            assert!(!said.starts_with("SELECT"), "{said}");
+            let error = statement(Engine::Postgres, "t", None, Some(condition));
+            assert!(!error.starts_with("SELECT"), "{error}");
         }
     }
 }

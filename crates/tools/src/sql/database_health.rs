@@ -61,9 +61,10 @@ impl Tool for DatabaseHealth {
     ) -> ToolResult<Self::Output> {
         let connection = connect_profile(services, call, self.profile.as_deref()).await?;
         let product = run_until_cancelled(call, ServerProduct::detect(&connection)).await?;
-        let wanted = |check: &HealthCheck| self.checks.is_empty() || self.checks.contains(check);
+        let is_requested =
+            |check: &HealthCheck| self.checks.is_empty() || self.checks.contains(check);
         let mut checks = Vec::new();
-        for check in HealthCheck::ALL.into_iter().filter(wanted) {
+        for check in HealthCheck::ALL.into_iter().filter(is_requested) {
             let running = run_check(&connection, product, check, self.long_transaction_seconds);
             checks.push(run_until_cancelled(call, running).await?);
         }

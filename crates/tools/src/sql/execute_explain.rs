@@ -92,8 +92,9 @@ impl Tool for ExecuteExplain {
             PlanFormatInput::Text => PlanFormat::Text,
             PlanFormatInput::Json => PlanFormat::Json,
         };
-        let wanted = ExplainOptions { analyze: self.analyze, buffers: self.buffers, format: form };
-        let explained = run_until_cancelled(call, explain_query(&connection, &query, wanted)).await;
+        let options = ExplainOptions { analyze: self.analyze, buffers: self.buffers, format: form };
+        let explained =
+            run_until_cancelled(call, explain_query(&connection, &query, options)).await;
         let QueryPlan { is_analyzed, body, notes } = explained.map_err(explain_read_only)?;
         let (plan, plan_json) = match body {
             PlanBody::Text(text) => (Some(text), None),

@@ -153,8 +153,11 @@ impl Tool for GetSchemaInfo {
 
 impl GetSchemaInfo {
     fn schema_filter(&self) -> Result<SchemaFilter, CallError> {
-        let said = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
-        let part = SchemaFilter { schema: said(&self.schema_name), table: said(&self.table_name) };
+        let non_empty = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
+        let part = SchemaFilter {
+            schema: non_empty(&self.schema_name),
+            table: non_empty(&self.table_name),
+        };
         if part.table.is_some() && part.schema.is_none() {
             let problem = "table_name requires schema_name to be specified";
             return Err(CallError::Invalid(problem.to_owned()));
@@ -340,7 +343,7 @@ fn column_lines(table: &Table) -> String {
 }
 
 fn column_line(table: &Table, column: &TableColumn) -> String {
-    let yes = |said: bool| if said { "true" } else { "false" };
+    let yes = |flag: bool| if flag { "true" } else { "false" };
     let dimensions = column.vector_dims.to_string();
     let cells = [
         &*table.schema,
@@ -489,14 +492,14 @@ mod tests {
         let (_, ten) = build_sample_output(tables(10), &GetSchemaInfo::default(), 10_000);
         assert!(ten.contains("\tt09\t"), "{ten}");
         let (output, text) = build_sample_output(tables(12), &GetSchemaInfo::default(), 10_000);
-        for said in [
+        for expected in [
             "Database Schema Summary",
             "Found 12 tables across 1 schemas.",
             "Tables: t00, t01, t02, t03, t04, ... (+7 more)",
             "Vector-enabled: t00, t01",
             "get_schema_info(schema_name=\"public\")",
         ] {
-            assert!(text.contains(said), "{said}: {text}");
+            assert!(text.contains(expected), "{expected}: {text}");
         }
         assert!(output.tables.is_none() && output.schemas.unwrap()[0].tables == 12);
         let one =

@@ -79,10 +79,10 @@ impl Default for RowLimit {
 
 impl<'de> Deserialize<'de> for RowLimit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let said = Value::deserialize(deserializer)?.as_u64();
-        let said = said.filter(|said| (1..=MAX_ROWS).contains(said));
-        let said = said.and_then(|said| usize::try_from(said).ok());
-        Ok(said.map_or_else(Self::default, Self))
+        let number = Value::deserialize(deserializer)?.as_u64();
+        let number = number.filter(|number| (1..=MAX_ROWS).contains(number));
+        let number = number.and_then(|number| usize::try_from(number).ok());
+        Ok(number.map_or_else(Self::default, Self))
     }
 }
 
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn invalid_limit_becomes_default() {
-        for (said, limit) in [
+        for (argument, limit) in [
             (json!(null), 100),
             (json!(0), 100),
             (json!(-5), 100),
@@ -218,8 +218,8 @@ mod tests {
             (json!(1_000), 1_000),
             (json!(1_001), 100),
         ] {
-            let read: RowLimit = serde_json::from_value(said.clone()).unwrap();
-            assert_eq!(read, RowLimit(limit), "{said}");
+            let read: RowLimit = serde_json::from_value(argument.clone()).unwrap();
+            assert_eq!(read, RowLimit(limit), "{argument}");
         }
         let input: QueryDatabase = serde_json::from_str("{\"query\": \"SELECT 1\"}").unwrap();
         assert_eq!(input.limit, RowLimit(100));

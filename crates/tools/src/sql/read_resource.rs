@@ -79,8 +79,8 @@ impl Tool for ReadResource {
             CallError::Invalid(problem.to_owned())
         })?;
         let contents = match self.profile.as_deref().zip(system_info::SystemInfoUri::parse(&uri)) {
-            Some((profile, asked)) => {
-                asked.with_profile(profile).read_system_info(services, &uri, call).await?
+            Some((profile, system_info_uri)) => {
+                system_info_uri.with_profile(profile).read_system_info(services, &uri, call).await?
             }
             None => resources::read_resource(services, &uri, call).await?,
         };

@@ -76,9 +76,9 @@ mod tests {
     fn read_only_error_names_transaction_once() {
         let error =
             |message: &str| CallError::Sql(SqlError::new(ErrorCode::XsqlRoBlocked, message));
-        let said = explain_read_only(error("`DELETE` is not a read")).to_string();
-        assert_eq!(said, "`DELETE` is not a read; statements run in a read-only transaction");
-        let told = "cannot execute DELETE in a read-only transaction";
-        assert_eq!(explain_read_only(error(told)).to_string(), told);
+        let explained = explain_read_only(error("`DELETE` is not a read")).to_string();
+        assert_eq!(explained, "`DELETE` is not a read; statements run in a read-only transaction");
+        let message = "cannot execute DELETE in a read-only transaction";
+        assert_eq!(explain_read_only(error(message)).to_string(), message);
     }
 }

@@ -138,14 +138,14 @@ mod tests {
 
     #[test]
     fn uri_has_engine_and_optional_profile() {
-        let asked = |engine, profile: Option<&str>| {
+        let parsed = |engine, profile: Option<&str>| {
             Some(SystemInfoUri { engine, profile: profile.map(str::to_owned) })
         };
         for (uri, expected) in [
-            ("pg://system_info", asked(Engine::Postgres, None)),
-            ("pg://shop/system_info", asked(Engine::Postgres, Some("shop"))),
-            ("mysql://system_info", asked(Engine::MySql, None)),
-            ("sqlite://attic/system_info", asked(Engine::Sqlite, Some("attic"))),
+            ("pg://system_info", parsed(Engine::Postgres, None)),
+            ("pg://shop/system_info", parsed(Engine::Postgres, Some("shop"))),
+            ("mysql://system_info", parsed(Engine::MySql, None)),
+            ("sqlite://attic/system_info", parsed(Engine::Sqlite, Some("attic"))),
             ("pg://nope", None),
             ("pg://xsystem_info", None),
             ("notes://system_info", None),

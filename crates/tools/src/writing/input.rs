@@ -147,8 +147,8 @@ mod tests {
     #[test]
     fn single_line_is_bounded_and_has_no_breaks() {
         assert_eq!(from_value::<Title>(json!("  Rye \u{202e} 麦  ")).unwrap().0, "Rye \u{202e} 麦");
-        for (text, said) in [("", "some text"), (" \n ", "some text"), ("a\0b", "control")] {
-            assert!(parse_error::<Title>(json!(text)).contains(said), "{text:?}");
+        for (text, expected) in [("", "some text"), (" \n ", "some text"), ("a\0b", "control")] {
+            assert!(parse_error::<Title>(json!(text)).contains(expected), "{text:?}");
         }
         assert!(parse_error::<Title>(json!("a\nb")).contains("one line"));
         assert!(from_value::<Title>(json!("é".repeat(500))).is_ok());

@@ -69,10 +69,10 @@ async fn continue_request(
     query: &AuthorizationQuery,
     problem: Option<&OAuthError>,
 ) -> Result<HttpResponse, ServerFailure> {
-    let (oauth, user, asked) = (Arc::clone(&browser.oauth), session.clone(), query.clone());
+    let (oauth, user, checked_query) = (Arc::clone(&browser.oauth), session.clone(), query.clone());
     let is_retry = problem.is_some();
     let step = run_blocking(move || {
-        let request = match oauth.check_request(&asked)? {
+        let request = match oauth.check_request(&checked_query)? {
             Ok(request) => request,
             Err(AuthorizationError::Page(error)) => return Ok(Step::Refuse(error)),
             Err(AuthorizationError::Redirect(address)) => return Ok(Step::Leave(address)),
@@ -116,9 +116,9 @@ async fn take_answer(
 ) -> Result<HttpResponse, ServerFailure> {
     let is_allowed = form.get("decision") == "allow";
     let answer = read_answer(form);
-    let (oauth, user, asked) = (Arc::clone(&browser.oauth), session.clone(), query.clone());
+    let (oauth, user, checked_query) = (Arc::clone(&browser.oauth), session.clone(), query.clone());
     let outcome = run_blocking(move || {
-        let request = match oauth.check_request(&asked)? {
+        let request = match oauth.check_request(&checked_query)? {
             Ok(request) => request,
             Err(AuthorizationError::Page(error)) => return Ok(Err(Step::Refuse(error))),
             Err(AuthorizationError::Redirect(address)) => return Ok(Err(Step::Leave(address))),

@@ -136,8 +136,8 @@ fn code_page(
 ) -> Result<HttpResponse, ServerFailure> {
     let token = browser.form_token()?;
     let context = FormContext { csrf: token.csrf.clone(), request: query.to_owned() };
-    let told = problem.map(ToString::to_string);
-    let page = login_code_page(&context, code, told.as_deref());
+    let message = problem.map(ToString::to_string);
+    let page = login_code_page(&context, code, message.as_deref());
     let mut response = page_response(status_of(problem), &page, &form_target(query));
     add_wait(&mut response, problem);
     browser.keep_token(&mut response, &token);

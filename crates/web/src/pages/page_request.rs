@@ -96,8 +96,8 @@ impl PageRequest {
         let login = match browser.find_session().await {
             Ok(Some(login)) => login,
             Ok(None) => {
-                let asked = request.uri().path_and_query().map_or("/", |asked| asked.as_str());
-                let query = LoginTarget::page(asked).to_request();
+                let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+                let query = LoginTarget::page(path).to_request();
                 return Err(redirect(&format!("{}?{query}", Endpoint::Login.path())));
             }
             Err(failure) => return Err(failure.page()),

@@ -68,25 +68,25 @@ pub(super) fn run_statement(
     let width = statement.column_count();
     let mut limits = RowLimits::new(caps);
     let mut rows = statement.query(rusqlite::params_from_iter(parameters))?;
-    let mut wanted = true;
+    let mut has_room = true;
     while let Some(row) = rows.next()? {
         if limits.skip_row() {
             continue;
         }
         // JSON is at least as long. Values that are left out must not be copied first.
-        if wanted && limits.admits(raw_length(row, width)?) {
+        if has_room && limits.admits(raw_length(row, width)?) {
             let mut values = decode_row(row, width)?;
             if let Some(path) = hidden_path.and_then(|at| values.get_mut(at)) {
                 hide_folder(path);
             }
-            wanted = limits.take_row(json_length(&values));
-            if wanted {
+            has_room = limits.take_row(json_length(&values));
+            if has_room {
                 sink.row(values).map_err(not_sent)?;
             }
         } else {
-            wanted = limits.mark_truncated();
+            has_room = limits.mark_truncated();
         }
-        if !wanted && extent == RunExtent::UntilCap {
+        if !has_room && extent == RunExtent::UntilCap {
             break;
         }
     }

@@ -69,8 +69,8 @@ impl ChunkSelection {
                 max_block: self.chunk_tokens * per_token,
             };
             let cut = split_into_chunks(&source.text, sizes).into_iter();
-            let said = cut.map(|chunk| chunk.text.trim()).filter(|text| !text.is_empty());
-            all.extend(said.zip(1..).map(|(text, number)| ScoredChunk {
+            let texts = cut.map(|chunk| chunk.text.trim()).filter(|text| !text.is_empty());
+            all.extend(texts.zip(1..).map(|(text, number)| ScoredChunk {
                 source: place,
                 number,
                 text: text.to_owned(),

@@ -69,13 +69,14 @@ pub(super) async fn find_nearest_rows(
     take: usize,
 ) -> Result<Vec<NearestRow>, SqlError> {
     let numbers: Vec<String> = vector.iter().map(f32::to_string).collect();
-    let asked = [Parameter::Text(format!("[{}]", numbers.join(",")))];
+    let parameters = [Parameter::Text(format!("[{}]", numbers.join(",")))];
     let candidates = take.saturating_mul(CANDIDATES_PER_ROW);
     let caps = connection.profile().query_caps();
     let caps =
         QueryCaps { max_rows: candidates.saturating_mul(table.vector_columns.len()), ..caps };
-    let rows =
-        connection.run_query(&nearest_statement(table, metric, candidates), &asked, caps).await?;
+    let rows = connection
+        .run_query(&nearest_statement(table, metric, candidates), &parameters, caps)
+        .await?;
     let mut near = merge_rows(table, rows);
     near.truncate(take);
     Ok(near)

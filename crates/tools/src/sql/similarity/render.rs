@@ -9,29 +9,29 @@ use super::{
 
 /// Renders the full result.
 pub(super) fn render_results(
-    asked: &SimilarityRequest,
+    request: &SimilarityRequest,
     table: &VectorTable,
     output: &SimilarityOutput,
 ) -> String {
     let mut text = String::new();
     // Writing to a `String` never fails.
-    let _written = write_results(&mut text, asked, table, output);
+    let _written = write_results(&mut text, request, table, output);
     text
 }
 
 fn write_results(
     out: &mut String,
-    asked: &SimilarityRequest,
+    request: &SimilarityRequest,
     table: &VectorTable,
     output: &SimilarityOutput,
 ) -> std::fmt::Result {
     let (double, single) = ("=".repeat(80), "-".repeat(80));
     let (size, overlap) =
-        (asked.chunk_selection.chunk_tokens, asked.chunk_selection.overlap_tokens());
-    let lambda = asked.lambda;
-    writeln!(out, "Similarity Search Results: \"{}\"\n{double}\n", asked.query_text)?;
+        (request.chunk_selection.chunk_tokens, request.chunk_selection.overlap_tokens());
+    let lambda = request.lambda;
+    writeln!(out, "Similarity Search Results: \"{}\"\n{double}\n", request.query_text)?;
     writeln!(out, "Configuration:")?;
-    writeln!(out, "  - Vector Search: Top {} rows", asked.max_rows)?;
+    writeln!(out, "  - Vector Search: Top {} rows", request.max_rows)?;
     writeln!(out, "  - Chunking: {size} tokens per chunk, {overlap} token overlap")?;
     writeln!(
         out,
@@ -39,7 +39,7 @@ fn write_results(
         lambda * 100.0,
         (1.0 - lambda) * 100.0
     )?;
-    writeln!(out, "  - Distance Metric: {}", asked.metric.wire_name())?;
+    writeln!(out, "  - Distance Metric: {}", request.metric.wire_name())?;
     writeln!(out, "  - Column Weights:")?;
     for pair in &table.vector_columns {
         let kind = if pair.is_title { "title" } else { "content" };

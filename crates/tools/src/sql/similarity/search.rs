@@ -141,7 +141,7 @@ impl Tool for SimilaritySearch {
         call: &RequestContext,
     ) -> ToolResult<Self::Output> {
         let profile = self.profile.clone();
-        let asked = SimilarityRequest::validate(self)?;
+        let request = SimilarityRequest::validate(self)?;
         let connection = connect_profile(services, call, profile.as_deref()).await?;
         if connection.engine() != Engine::Postgres {
             return Err(CallError::Refused(format!(
@@ -157,8 +157,8 @@ impl Tool for SimilaritySearch {
                     .to_owned(),
             )
         })?;
-        let table = VectorTable::find_table(&connection, &asked.table_name).await?;
-        let vector = embeddings.embed_query(&asked.query_text).await.map_err(|error| {
+        let table = VectorTable::find_table(&connection, &request.table_name).await?;
+        let vector = embeddings.embed_query(&request.query_text).await.map_err(|error| {
             tracing::warn!(%error, "a query could not be embedded");
             CallError::Refused(format!("the query could not be embedded: {error}"))
         })?;
@@ -174,7 +174,8 @@ impl Tool for SimilaritySearch {
                 )));
             }
         }
-        let looking = find_nearest_rows(&connection, &table, &vector, asked.metric, asked.max_rows);
+        let looking =
+            find_nearest_rows(&connection, &table, &vector, request.metric, request.max_rows);
         let near = run_until_cancelled(call, looking).await?;
         let mut sources = Vec::new();
         for (row, near) in near.iter().enumerate() {
@@ -187,19 +188,19 @@ impl Tool for SimilaritySearch {
             }
         }
         let (chosen, omitted) =
-            asked.chunk_selection.select_chunks(&sources, near.len(), &asked.query_text);
+            request.chunk_selection.select_chunks(&sources, near.len(), &request.query_text);
         let results: Vec<SimilarityResult> = chosen
             .into_iter()
             .filter_map(|chunk| {
                 let source = sources.get(chunk.source)?;
                 Some(SimilarityResult {
-                    source: format!("{}.{}", asked.table_name, source.column),
+                    source: format!("{}.{}", request.table_name, source.column),
                     key: near.get(source.row)?.key.clone(),
                     rank: source.row + 1,
                     chunk: chunk.number,
                     score: chunk.score,
                     tokens: chunk.tokens,
-                    text: asked.format.shown_text(chunk.text),
+                    text: request.format.shown_text(chunk.text),
                 })
             })
             .collect();
@@ -214,7 +215,7 @@ impl Tool for SimilaritySearch {
             omitted,
             columns: columns.collect(),
         };
-        let text = services.text(|| render::render_results(&asked, &table, &output));
+        let text = services.text(|| render::render_results(&request, &table, &output));
         Ok(ToolOutput { output, text, meta: None })
     }
 }

@@ -229,7 +229,7 @@ fn pair_columns(columns: &[ColumnInfo], lengths: &[(String, f64)]) -> Vec<Vector
         let name = vector.name.to_lowercase();
         let base = VECTOR_SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix));
         let base = base.or_else(|| name.strip_prefix("embedding_")).unwrap_or_default();
-        let named = |wanted: &str| texts().find(|text| text.name.eq_ignore_ascii_case(wanted));
+        let named = |name: &str| texts().find(|text| text.name.eq_ignore_ascii_case(name));
         let longest =
             || texts().max_by(|one, other| length(&one.name).total_cmp(&length(&other.name)));
         let content = || CONTENT_NAMES.iter().find_map(|name| named(name));
@@ -322,9 +322,9 @@ mod tests {
             column_info("content_embedding", "halfvec"),
         ];
         let pairs = pair_columns(&columns, &[]);
-        let told: Vec<_> =
+        let found: Vec<_> =
             pairs.iter().map(|it| (it.text_column.as_str(), it.is_title, it.weight)).collect();
-        assert_eq!(told, [("title", true, 0.3), ("content", false, 0.7)]);
+        assert_eq!(found, [("title", true, 0.3), ("content", false, 0.7)]);
     }
 
     #[test]
