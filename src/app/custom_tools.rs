@@ -54,7 +54,7 @@ impl CustomTools {
     /// Defines and offers the tools of the settings, without a check on their databases.
     pub(super) fn define(&self, settings: &Settings) -> Result<Vec<CustomTool>, AppError> {
         let tools = define_tools(settings, &self.profiles)?;
-        self.offer(&tools, settings)?;
+        self.register(&tools, settings)?;
         Ok(tools)
     }
 
@@ -84,7 +84,7 @@ impl CustomTools {
     }
 
     /// Offers these tools. Returns true if the list of tools has changed.
-    fn offer(&self, tools: &[CustomTool], settings: &Settings) -> Result<bool, AppError> {
+    fn register(&self, tools: &[CustomTool], settings: &Settings) -> Result<bool, AppError> {
         let registered: Vec<RegisteredTool> = tools.iter().map(RegisteredTool::custom).collect();
         let names: Vec<_> = registered.iter().map(|tool| tool.entry().name).collect();
         let has_changed =
@@ -95,7 +95,7 @@ impl CustomTools {
 
     /// Offers these tools, and notifies the clients if the list has changed.
     async fn announce(&self, tools: &[CustomTool], settings: &Settings) -> Result<(), AppError> {
-        if self.offer(tools, settings)? {
+        if self.register(tools, settings)? {
             self.service.announce_tool_change().await;
         }
         for tool in tools {

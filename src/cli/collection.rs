@@ -145,8 +145,8 @@ impl CollectionCommand {
 impl BuildCollection {
     async fn run(self, app: &App) -> Result<ExitCode> {
         let (rebuild, json) = (self.rebuild, self.json);
-        let wanted = self.collection_spec(app)?;
-        let report = sync_collection(app, wanted, rebuild).await?;
+        let spec = self.collection_spec(app)?;
+        let report = sync_collection(app, spec, rebuild).await?;
         print_report(std::slice::from_ref(&report), json.then_some(&report))?;
         Ok(if report.is_failure() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
@@ -183,7 +183,7 @@ impl SyncCollections {
     async fn run(self, app: &App) -> Result<ExitCode> {
         let all = app.syncs().list_specs()?;
         let of_name = |name: &String| {
-            let found = all.iter().find(|wanted| wanted.name.eq_ignore_ascii_case(name));
+            let found = all.iter().find(|spec| spec.name.eq_ignore_ascii_case(name));
             found.with_context(|| format!("no collection `{name}` to sync"))
         };
         let chosen = match self.names.as_slice() {
@@ -194,15 +194,15 @@ impl SyncCollections {
         if failed {
             print_error("no collection to sync");
         }
-        for wanted in chosen {
-            match sync_collection(app, wanted.clone(), self.rebuild).await {
+        for spec in chosen {
+            match sync_collection(app, spec.clone(), self.rebuild).await {
                 Ok(report) => {
                     failed |= report.is_failure();
                     reports.push(report);
                 }
                 Err(error) => {
                     failed = true;
-                    print_error(&sanitize(&format!("{}: {error:#}", wanted.name)));
+                    print_error(&sanitize(&format!("{}: {error:#}", spec.name)));
                 }
             }
         }
@@ -212,13 +212,13 @@ impl SyncCollections {
 }
 
 /// Syncs a collection on a blocking thread, where waiting for a database is allowed.
-async fn sync_collection(app: &App, wanted: CollectionSpec, rebuild: bool) -> Result<SyncReport> {
+async fn sync_collection(app: &App, spec: CollectionSpec, rebuild: bool) -> Result<SyncReport> {
     let (syncs, principal) = (app.syncs().clone(), app.principal().clone());
     let work = move || {
-        let things = if wanted.plan.table.is_some() { "rows" } else { "files" };
+        let things = if spec.plan.table.is_some() { "rows" } else { "files" };
         let bar: ProgressBar = progress_bar(0, things);
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-        let report = syncs.ingest(&principal).sync(&wanted, rebuild, &|done, of| {
+        let report = syncs.ingest(&principal).sync(&spec, rebuild, &|done, of| {
             bar.set_length(count(of));
             bar.set_position(count(done));
         });
@@ -294,8 +294,8 @@ fn show_collection(app: &App, name: &str, json: bool) -> Result<ExitCode> {
         print_json(&listed)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let line = |name: &str, said: String| print_line(&sanitize(&format!("{name}: {said}")));
-    let or = |said: Option<String>, without: &str| said.unwrap_or_else(|| without.to_owned());
+    let line = |name: &str, value: String| print_line(&sanitize(&format!("{name}: {value}")));
+    let or = |value: Option<String>, without: &str| value.unwrap_or_else(|| without.to_owned());
     line("name", listed.name);
     line("owner", or(listed.owner, "shared"));
     for Folder { path, project, version } in listed.plan.folders {

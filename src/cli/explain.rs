@@ -60,8 +60,8 @@ impl Explain {
             OutputFormat::Text => PlanFormat::Text,
             OutputFormat::Json => PlanFormat::Json,
         };
-        let wanted = ExplainOptions { analyze: self.analyze, buffers: self.analyze, format: form };
-        let explained = explain_query(connection, &read_statement(&self.sql)?, wanted).await?;
+        let options = ExplainOptions { analyze: self.analyze, buffers: self.analyze, format: form };
+        let explained = explain_query(connection, &read_statement(&self.sql)?, options).await?;
         let QueryPlan { is_analyzed, body, notes } = explained;
         let plan = match body {
             PlanBody::Json(plan) => plan,

@@ -73,10 +73,10 @@ impl Open {
 /// Returns true if a server answers at an address.
 async fn is_served(address: &PublicUrl) -> bool {
     let url = address.join("/health/live");
-    let asked = tokio::task::spawn_blocking(move || {
+    let answered = tokio::task::spawn_blocking(move || {
         let agent = ureq::Agent::config_builder().timeout_global(Some(PROBE_TIMEOUT)).build();
         let mut answer = ureq::Agent::from(agent).get(&url).call().ok()?;
         answer.body_mut().read_to_string().ok()
     });
-    asked.await.is_ok_and(|answer| answer.as_deref() == Some("live"))
+    answered.await.is_ok_and(|answer| answer.as_deref() == Some("live"))
 }

@@ -39,11 +39,11 @@ struct Character {
 pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
     let finder = Highlighter::from(view);
     let mut hits = Vec::with_capacity(view.matches.len());
-    for wanted in &view.matches {
-        let Some(character) = find_character(reader, wanted.key)? else { continue };
+    for ranked in &view.matches {
+        let Some(character) = find_character(reader, ranked.key)? else { continue };
         let shown = ItemFields::new(searchable_fields(&character)).best_excerpt(&finder, |_| true);
         let ItemExcerpt { snippet, loc, highlights, matched } = shown;
-        let score = wanted.score;
+        let score = ranked.score;
         hits.push(Hit { snippet, highlights, matched, loc, score, ..character_hit(&character) });
     }
     Ok(hits)

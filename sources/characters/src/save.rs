@@ -68,9 +68,9 @@ fn write_character(
         ":last_modified": modified,
     }
     .to_vec();
-    let wanted = draft.numeric_id();
+    let requested_id = draft.numeric_id();
     let Some(id) = before else {
-        fields.push((":wanted", &wanted));
+        fields.push((":wanted", &requested_id));
         return Ok(writer.insert_row(sql!("insert"), &fields)?);
     };
     fields.push((":id", &id));

@@ -110,8 +110,8 @@ mod tests {
     use super::*;
     use crate::Chats;
 
-    fn chat_draft(origin: &str, fork: Option<(&str, &str)>, said: &[&str]) -> Draft {
-        let messages = said.iter().map(|text| MessageDraft {
+    fn chat_draft(origin: &str, fork: Option<(&str, &str)>, texts: &[&str]) -> Draft {
+        let messages = texts.iter().map(|text| MessageDraft {
             origin: text.split(' ').next().unwrap_or_default().to_owned(),
             sender: "user".to_owned(),
             content: (*text).to_owned(),

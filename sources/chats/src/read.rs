@@ -48,7 +48,7 @@ pub(crate) struct Message {
 pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
     let finder = Highlighter::from(view);
     let columns = searched_columns(&view.filters);
-    let keys: Vec<i64> = view.matches.iter().map(|wanted| wanted.key).collect();
+    let keys: Vec<i64> = view.matches.iter().map(|ranked| ranked.key).collect();
     let rows = reader.query_all(
         sql!("hits"),
         named_params! { ":keys": serde_json::Value::from(keys).to_string() },
@@ -60,10 +60,10 @@ pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hi
     )?;
     let mut found: HashMap<i64, (Conversation, Option<Message>)> = rows.into_iter().collect();
     let mut hits = Vec::with_capacity(view.matches.len());
-    for wanted in &view.matches {
-        let Some((conversation, message)) = found.remove(&wanted.key) else { continue };
+    for ranked in &view.matches {
+        let Some((conversation, message)) = found.remove(&ranked.key) else { continue };
         let place = message.as_ref().map(|it| (it.conversation_id.clone(), it.position));
-        let hit = match (&wanted.uri.part, message) {
+        let hit = match (&ranked.uri.part, message) {
             (Some(_), Some(message)) => show_message(&finder, conversation, &message),
             (Some(_), None) => continue,
             (None, opening) => show_conversation(&finder, &columns, conversation, opening.as_ref()),
@@ -74,7 +74,7 @@ pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hi
             }
             (matched, _) => matched,
         };
-        hits.push(Hit { score: wanted.score, matched, ..hit });
+        hits.push(Hit { score: ranked.score, matched, ..hit });
     }
     Ok(hits)
 }

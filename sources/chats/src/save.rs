@@ -302,15 +302,15 @@ fn choose_message_id(
     known: &HashMap<String, StoredMessage>,
     used: &HashSet<String>,
 ) -> Result<String, StoreError> {
-    let wanted = message.id.as_ref().filter(|id| !id.is_empty());
+    let own_id = message.id.as_ref().filter(|id| !id.is_empty());
     let mut derived = derive_message_id(conversation_id, &message.origin);
     while used.contains(&derived) {
         derived = derive_message_id(conversation_id, &derived);
     }
-    match wanted {
-        Some(wanted) if known.contains_key(wanted) => Ok(wanted.clone()),
-        Some(wanted) if !known.contains_key(&derived) && is_message_id_free(writer, wanted)? => {
-            Ok(wanted.clone())
+    match own_id {
+        Some(own_id) if known.contains_key(own_id) => Ok(own_id.clone()),
+        Some(own_id) if !known.contains_key(&derived) && is_message_id_free(writer, own_id)? => {
+            Ok(own_id.clone())
         }
         Some(_) | None => Ok(derived),
     }

@@ -175,9 +175,9 @@ unsafe fn record_row(
         sink.positions.clear();
         sink.segments.clear();
         for phrase in 0..phrases {
-            let mut places = ffi::Fts5PhraseIter { a: ptr::null(), b: ptr::null() };
+            let mut iterator = ffi::Fts5PhraseIter { a: ptr::null(), b: ptr::null() };
             let (mut column, mut offset) = (0, 0);
-            let code = first(row, phrase, &raw mut places, &raw mut column, &raw mut offset);
+            let code = first(row, phrase, &raw mut iterator, &raw mut column, &raw mut offset);
             if code != ffi::SQLITE_OK {
                 return code;
             }
@@ -188,7 +188,7 @@ unsafe fn record_row(
                     sink.positions.push((column, offset, phrase));
                 }
                 sink.segments.push(offset.unsigned_abs() / SEGMENT_WORDS);
-                next(row, &raw mut places, &raw mut column, &raw mut offset);
+                next(row, &raw mut iterator, &raw mut column, &raw mut offset);
             }
         }
         if phrases > 1 {

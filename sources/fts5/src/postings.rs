@@ -486,8 +486,8 @@ mod tests {
                     });
                 }
                 let step = i64::try_from(step).unwrap();
-                let wanted = |row: &i64| (row & 0xFFFF) % step == 0;
-                assert_eq!(found, rows.iter().copied().filter(wanted).collect::<Vec<_>>());
+                let is_multiple = |row: &i64| (row & 0xFFFF) % step == 0;
+                assert_eq!(found, rows.iter().copied().filter(is_multiple).collect::<Vec<_>>());
             }
             assert!(postings.rows().all(|it| it.segments().eq([0, 3])));
         }

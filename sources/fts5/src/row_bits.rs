@@ -117,12 +117,12 @@ mod tests {
         let all = [0, 1, 63, 64, 4_095, 65_534, 65_535];
         let mut rows = RowBits::from_rows(&all);
         assert!(rows.rows().eq(all) && rows.contains(65_535) && !rows.contains(65));
-        let mut asked = Vec::new();
+        let mut ranges = Vec::new();
         let kept: Result<(), ()> = rows.try_retain(|range, rows| {
-            asked.push(range);
+            ranges.push(range);
             Ok(rows & 1)
         });
-        assert_eq!((kept, asked), (Ok(()), vec![0, 1, 63, 1_023]));
+        assert_eq!((kept, ranges), (Ok(()), vec![0, 1, 63, 1_023]));
         assert!(rows.rows().eq([0, 64]));
         assert_eq!(rows.try_retain(|_, _| Err("no")), Err("no"));
     }

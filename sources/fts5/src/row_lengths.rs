@@ -21,13 +21,14 @@ pub enum RowLengths {
 impl RowLengths {
     /// Creates the lengths of rows, each with its number of words.
     pub fn new(rows: Vec<(i64, u32)>) -> Self {
-        let places: Option<Vec<usize>> =
+        let row_indexes: Option<Vec<usize>> =
             rows.iter().map(|(row, _)| usize::try_from(*row).ok()).collect();
-        let highest = places.as_ref().and_then(|places| places.iter().max().copied());
-        match (places, highest) {
-            (Some(places), Some(highest)) if highest / 8 <= rows.len() + 128 => {
+        let highest =
+            row_indexes.as_ref().and_then(|row_indexes| row_indexes.iter().max().copied());
+        match (row_indexes, highest) {
+            (Some(row_indexes), Some(highest)) if highest / 8 <= rows.len() + 128 => {
                 let mut dense = vec![0; highest + 1];
-                for (place, (_, length)) in places.into_iter().zip(rows) {
+                for (place, (_, length)) in row_indexes.into_iter().zip(rows) {
                     if let Some(slot) = dense.get_mut(place) {
                         *slot = length;
                     }

@@ -66,22 +66,22 @@ struct TokenPositions(BTreeMap<String, BTreeSet<TokenPosition>>);
 
 impl TokenPositions {
     fn read(connection: &Connection) -> Self {
-        let mut places: BTreeMap<String, BTreeSet<TokenPosition>> = BTreeMap::new();
+        let mut positions: BTreeMap<String, BTreeSet<TokenPosition>> = BTreeMap::new();
         let mut statement = connection.prepare("SELECT term, doc, col, offset FROM place").unwrap();
         let mut rows = statement.query([]).unwrap();
         while let Some(row) = rows.next().unwrap() {
             let column: String = row.get("col").unwrap();
             let column = ["a", "b", "c"].iter().position(|name| *name == column).unwrap();
             let place = (row.get("doc").unwrap(), column, row.get("offset").unwrap());
-            places.entry(row.get("term").unwrap()).or_default().insert(place);
+            positions.entry(row.get("term").unwrap()).or_default().insert(place);
         }
-        Self(places)
+        Self(positions)
     }
 
     /// Returns the positions where the tokens occur one after the other.
     fn of_phrase(&self, tokens: &[&str]) -> BTreeSet<TokenPosition> {
         let stands = |token: &str, place: &TokenPosition| {
-            self.0.get(token).is_some_and(|places| places.contains(place))
+            self.0.get(token).is_some_and(|positions| positions.contains(place))
         };
         let firsts = self.0.get(tokens[0]).cloned().unwrap_or_default();
         let follow = |(row, column, offset): &TokenPosition| {
@@ -94,23 +94,23 @@ impl TokenPositions {
     /// Returns the positions of all tokens with a prefix.
     fn of_prefix(&self, beginning: &str) -> BTreeSet<TokenPosition> {
         let tokens = self.0.iter().filter(|(token, _)| token.starts_with(beginning));
-        tokens.flat_map(|(_, places)| places).copied().collect()
+        tokens.flat_map(|(_, positions)| positions).copied().collect()
     }
 }
 
 /// Sums the column weights of the positions in each row.
-fn weighted_frequencies(places: &BTreeSet<TokenPosition>, weights: &[f64]) -> Vec<(i64, f64)> {
+fn weighted_frequencies(positions: &BTreeSet<TokenPosition>, weights: &[f64]) -> Vec<(i64, f64)> {
     let mut rows: BTreeMap<i64, f64> = BTreeMap::new();
-    for (row, column, _) in places {
+    for (row, column, _) in positions {
         *rows.entry(*row).or_default() += weights.get(*column).copied().unwrap_or(1.0);
     }
     rows.into_iter().collect()
 }
 
 /// Returns the segments of each row that contain positions.
-fn segments_by_row(places: &BTreeSet<TokenPosition>) -> Vec<(i64, Vec<u32>)> {
+fn segments_by_row(positions: &BTreeSet<TokenPosition>) -> Vec<(i64, Vec<u32>)> {
     let mut rows: BTreeMap<i64, BTreeSet<u32>> = BTreeMap::new();
-    for (row, _, offset) in places {
+    for (row, _, offset) in positions {
         rows.entry(*row).or_default().insert(u32::try_from(*offset).unwrap() / SEGMENT_WORDS);
     }
     rows.into_iter().map(|(row, segments)| (row, segments.into_iter().collect())).collect()
@@ -142,28 +142,28 @@ fn matching_rows(connection: &Connection, expression: &str) -> Vec<i64> {
 
 /// Returns expressions, each with the positions that it matches.
 fn expressions(
-    places: &TokenPositions,
+    positions: &TokenPositions,
     rng: &mut SeededRng,
 ) -> Vec<(String, BTreeSet<TokenPosition>)> {
-    let tokens: Vec<&str> = places.0.keys().map(String::as_str).collect();
+    let tokens: Vec<&str> = positions.0.keys().map(String::as_str).collect();
     let mut expressions = Vec::new();
     for token in &tokens {
-        expressions.push((format!("\"{token}\""), places.of_phrase(&[token])));
+        expressions.push((format!("\"{token}\""), positions.of_phrase(&[token])));
     }
     for _ in 0..60 {
         let (one, other) = (tokens[rng.below(tokens.len())], tokens[rng.below(tokens.len())]);
-        let phrase = places.of_phrase(&[one, other]);
+        let phrase = positions.of_phrase(&[one, other]);
         expressions.push((format!("\"{one} {other}\""), phrase.clone()));
-        let one_places = places.of_phrase(&[one]);
+        let one_places = positions.of_phrase(&[one]);
         let either = one_places.union(&phrase).copied().collect();
         expressions.push((format!("(\"{one}\" OR \"{one} {other}\")"), either));
         let in_columns = one_places.iter().filter(|(_, column, _)| *column != 1).copied();
         expressions.push((format!("{{a c}} : (\"{one}\")"), in_columns.collect()));
     }
     for beginning in ["k", "kn", "kneadi", "do", "東", "z", "=k"] {
-        let word = places.of_prefix(beginning);
+        let word = positions.of_prefix(beginning);
         expressions.push((format!("\"{beginning}\" *"), word.clone()));
-        let inflected = places.of_prefix(&format!("={beginning}"));
+        let inflected = positions.of_prefix(&format!("={beginning}"));
         let either = word.union(&inflected).copied().collect();
         expressions.push((format!("(\"{beginning}\" * OR \"={beginning}\" *)"), either));
     }
@@ -171,22 +171,22 @@ fn expressions(
 }
 
 fn check_postings(connection: &Connection, rng: &mut SeededRng) {
-    let places = TokenPositions::read(connection);
+    let positions = TokenPositions::read(connection);
     let mut statement = connection.prepare(COLLECT).unwrap();
-    for (expression, places) in expressions(&places, rng) {
+    for (expression, positions) in expressions(&positions, rng) {
         for weights in [&[][..], &[1.0, 1.0, 1.0], &[4.0, 0.5], &[0.0, 0.25, 8.0, 3.0]] {
             let found = collect_all(&mut statement, &expression, weights).unwrap();
             assert_eq!(
                 rows(&found),
-                weighted_frequencies(&places, weights),
+                weighted_frequencies(&positions, weights),
                 "{expression} {weights:?}"
             );
-            assert_eq!((found.len(), found.is_empty()), (rows(&found).len(), places.is_empty()));
+            assert_eq!((found.len(), found.is_empty()), (rows(&found).len(), positions.is_empty()));
         }
         let found = collect_all(&mut statement, &expression, &[]).unwrap();
         let found: Vec<i64> = found.rows().map(|posting| posting.row).collect();
         assert_eq!(found, matching_rows(connection, &expression), "{expression}");
-        check_row_ranges(&mut statement, &expression, &places, rng);
+        check_row_ranges(&mut statement, &expression, &positions, rng);
     }
 }
 
@@ -195,14 +195,14 @@ fn check_postings(connection: &Connection, rng: &mut SeededRng) {
 fn check_row_ranges(
     statement: &mut Statement<'_>,
     expression: &str,
-    places: &BTreeSet<TokenPosition>,
+    positions: &BTreeSet<TokenPosition>,
     rng: &mut SeededRng,
 ) {
     let all = collect_all(statement, expression, &[2.0]).unwrap();
     let segments = |postings: &Postings| -> Vec<(i64, Vec<u32>)> {
         postings.rows().map(|posting| (posting.row, posting.segments().collect())).collect()
     };
-    assert_eq!(segments(&all), segments_by_row(places), "{expression}");
+    assert_eq!(segments(&all), segments_by_row(positions), "{expression}");
     let known: Vec<i64> = all.rows().map(|posting| posting.row).collect();
     let Some(middle) = known.get(rng.below(known.len().max(1))).copied() else { return };
     let mut before = collect_in_rows(statement, expression, i64::MIN..=middle - 1, &[2.0]).unwrap();
@@ -380,7 +380,7 @@ fn invalid_function_call_is_statement_error() {
         "vademecum_postings(1, :value)",
         "vademecum_postings()",
     ];
-    let places = [
+    let templates = [
         "SELECT {} FROM t WHERE t MATCH '\"=rye\"'",
         "SELECT rowid FROM t WHERE t MATCH '\"=rye\"' AND {}",
         "SELECT rowid FROM t WHERE t MATCH '\"=rye\"' ORDER BY {}",
@@ -397,7 +397,7 @@ fn invalid_function_call_is_statement_error() {
         Value::Text("vademecum_sink".to_owned()),
         Value::Blob(vec![0; 64]),
     ];
-    for sql in places.iter().flat_map(|place| calls.map(|call| place.replace("{}", call))) {
+    for sql in templates.iter().flat_map(|place| calls.map(|call| place.replace("{}", call))) {
         let Ok(mut statement) = connection.prepare(&sql) else { continue };
         for value in &values {
             assert!(run_with_value(&mut statement, value).is_err(), "{sql} with {value:?}");

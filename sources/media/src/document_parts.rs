@@ -74,14 +74,14 @@ pub(crate) fn chunks_to_export(
 fn chunk_texts<'c>(chunks: &[StoredChunk], content: &'c str) -> Vec<Option<&'c str>> {
     let place = |offset: Option<i64>| offset.and_then(|offset| usize::try_from(offset).ok());
     let ends = chunks.iter().flat_map(|chunk| [place(chunk.start), place(chunk.end)]);
-    let mut wanted: Vec<usize> = ends.flatten().collect();
-    wanted.sort_unstable();
-    wanted.dedup();
-    let mut wanted = wanted.into_iter().peekable();
+    let mut offsets: Vec<usize> = ends.flatten().collect();
+    offsets.sort_unstable();
+    offsets.dedup();
+    let mut offsets = offsets.into_iter().peekable();
     let letters = content.char_indices().map(|(at, _)| at).chain([content.len()]);
     // One pass over the text resolves all offsets; one pass per chunk would be quadratic.
     let bytes: HashMap<usize, usize> =
-        letters.enumerate().filter(|(offset, _)| wanted.next_if_eq(offset).is_some()).collect();
+        letters.enumerate().filter(|(offset, _)| offsets.next_if_eq(offset).is_some()).collect();
     let text = |chunk: &StoredChunk| {
         content.get(*bytes.get(&place(chunk.start)?)?..*bytes.get(&place(chunk.end)?)?)
     };

@@ -335,8 +335,8 @@ mod tests {
     #[test]
     fn edited_file_equal_to_another_is_merged() {
         let bench = SourceFixture::with_drafts(Media, &sample_drafts());
-        let [bread, talk, _] = sample_drafts();
-        let edited = Draft { origin: talk.origin, ..bread };
+        let [bread, recording, _] = sample_drafts();
+        let edited = Draft { origin: recording.origin, ..bread };
         assert!(matches!(bench.save_draft(&edited), SaveOutcome::Merged(_)));
         assert_eq!((bench.search("knead").len(), bench.search("rises").len()), (1, 0));
     }

@@ -31,9 +31,9 @@ struct Document {
 pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
     let finder = Highlighter::from(view);
     let mut hits = Vec::with_capacity(view.matches.len());
-    for wanted in &view.matches {
-        let Some(document) = find_document(reader, wanted.key)? else { continue };
-        hits.push(Hit { score: wanted.score, ..match_hit(reader, &finder, document)? });
+    for ranked in &view.matches {
+        let Some(document) = find_document(reader, ranked.key)? else { continue };
+        hits.push(Hit { score: ranked.score, ..match_hit(reader, &finder, document)? });
     }
     Ok(hits)
 }

@@ -56,11 +56,11 @@ fn is_heading_or_blank(line: &str) -> bool {
 
 /// Classifies a chunk by its text below the headings: `heading`, `code`, `table`, `list` or `text`.
 pub(crate) fn classify_chunk(chunk: &str) -> &'static str {
-    let said = chunk[heading_length(chunk)..].trim();
-    let all = |is: fn(&str) -> bool| said.lines().filter(|line| !line.trim().is_empty()).all(is);
-    if said.is_empty() {
+    let body = chunk[heading_length(chunk)..].trim();
+    let all = |is: fn(&str) -> bool| body.lines().filter(|line| !line.trim().is_empty()).all(is);
+    if body.is_empty() {
         "heading"
-    } else if said.starts_with("```") && said.ends_with("```") {
+    } else if body.starts_with("```") && body.ends_with("```") {
         "code"
     } else if all(|line| line.trim_start().starts_with('|')) {
         "table"

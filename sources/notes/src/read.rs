@@ -25,9 +25,9 @@ struct Note {
 pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
     let finder = Highlighter::from(view);
     let mut hits = Vec::with_capacity(view.matches.len());
-    for wanted in &view.matches {
-        let Some(note) = find_note(reader, Some(wanted.key), None)? else { continue };
-        hits.push(Hit { score: wanted.score, ..match_hit(&finder, note) });
+    for ranked in &view.matches {
+        let Some(note) = find_note(reader, Some(ranked.key), None)? else { continue };
+        hits.push(Hit { score: ranked.score, ..match_hit(&finder, note) });
     }
     Ok(hits)
 }

@@ -30,11 +30,11 @@ pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hi
         |name: &str| searched.is_empty() || searched.iter().any(|field| field.as_str() == name);
     let finder = Highlighter::from(view);
     let mut hits = Vec::with_capacity(view.matches.len());
-    for wanted in &view.matches {
-        let Some(prompt) = find_prompt(reader, Some(wanted.key), None)? else { continue };
+    for ranked in &view.matches {
+        let Some(prompt) = find_prompt(reader, Some(ranked.key), None)? else { continue };
         let shown = ItemFields::new(searchable_fields(&prompt)).best_excerpt(&finder, is_searched);
         let ItemExcerpt { snippet, loc, highlights, matched } = shown;
-        let score = wanted.score;
+        let score = ranked.score;
         hits.push(Hit { snippet, highlights, matched, loc, score, ..prompt_hit(&prompt) });
     }
     Ok(hits)

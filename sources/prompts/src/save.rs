@@ -75,7 +75,7 @@ fn write_prompt(
     now: Timestamp,
 ) -> Result<i64, SourceError> {
     let modified = prompt.modified_at.unwrap_or(now);
-    let (uuid, wanted) = (Uuid::new_v4().to_string(), draft.numeric_id());
+    let (uuid, requested_id) = (Uuid::new_v4().to_string(), draft.numeric_id());
     let mut fields = named_params! {
         ":name": name,
         ":author": prompt.author,
@@ -86,7 +86,7 @@ fn write_prompt(
     }
     .to_vec();
     let Some(id) = before else {
-        fields.extend([(":uuid", &uuid as _), (":wanted", &wanted as _)]);
+        fields.extend([(":uuid", &uuid as _), (":wanted", &requested_id as _)]);
         return Ok(writer.insert_row(sql!("insert"), &fields)?);
     };
     fields.push((":id", &id));

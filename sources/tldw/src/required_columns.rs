@@ -133,10 +133,10 @@ pub(crate) fn find_schema_defect(
     }
     let mut columns = connection.prepare(sql!("columns"))?;
     let mut computed = connection.prepare(sql!("computed_columns"))?;
-    for (table, wanted) in tables {
+    for (table, required) in tables {
         let names = columns.query_map([table], |row| row.get::<_, String>("name"))?;
         let there: HashSet<String> = names.collect::<rusqlite::Result<_>>()?;
-        if let Some(column) = wanted.iter().find(|column| !there.contains(**column)) {
+        if let Some(column) = required.iter().find(|column| !there.contains(**column)) {
             return Ok(Some(SchemaDefect::MissingColumn(table, column)));
         }
         let column: Option<String> =

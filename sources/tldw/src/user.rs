@@ -113,15 +113,15 @@ pub fn find_users(folder: &Path) -> Result<Vec<TldwUser>, TldwError> {
 }
 
 /// Returns the user with this id, or the only user if no id is given.
-pub fn find_user(folder: &Path, wanted: Option<&str>) -> Result<TldwUser, TldwError> {
+pub fn find_user(folder: &Path, user_id: Option<&str>) -> Result<TldwUser, TldwError> {
     let users = find_users(folder)?;
     let known: Vec<&str> = users.iter().map(TldwUser::id).collect();
     let (path, known) = (folder.to_owned(), known.join(", "));
-    match wanted {
-        Some(wanted) => users
+    match user_id {
+        Some(user_id) => users
             .into_iter()
-            .find(|user| user.id == wanted)
-            .ok_or_else(|| TldwError::UnknownUser { user: wanted.to_owned(), path, known }),
+            .find(|user| user.id == user_id)
+            .ok_or_else(|| TldwError::UnknownUser { user: user_id.to_owned(), path, known }),
         None => match <[TldwUser; 1]>::try_from(users) {
             Ok([user]) => Ok(user),
             Err(_) => Err(TldwError::AmbiguousUser { path, known }),

@@ -56,10 +56,10 @@ impl Connect {
             OwnIdentity::from_options(common, self.http.as_ref().and_then(Option::as_ref))?;
         let link = match &self.http {
             None => ServerEndpoint::Stdio(ourselves.launch_command.clone()),
-            Some(asked) => {
+            Some(url) => {
                 let server = common.load_settings()?.server;
                 let has_address = server.public_url.is_some() || server.listen.tcp().is_some();
-                if asked.is_none() && !has_address {
+                if url.is_none() && !has_address {
                     bail!(
                         "the server of the settings listens on a Unix socket, which clients cannot \
                          use; name a URL after --http, or leave --http out"
@@ -67,7 +67,7 @@ impl Connect {
                 }
                 let variable = self.key_env.clone().map(HttpCredential::Variable);
                 let credential = match variable {
-                    None if asked.is_none() => local_token(common)?.map(HttpCredential::LocalToken),
+                    None if url.is_none() => local_token(common)?.map(HttpCredential::LocalToken),
                     variable => variable,
                 };
                 ServerEndpoint::Http { url: ourselves.server_url.clone(), credential }

@@ -331,10 +331,13 @@ mod tests {
             message("first", "c", Some(1.5)),
         ];
         let conversations = group_conversations(&documents);
-        let places = |messages: &Vec<PlacedMessage<'_>>| -> Vec<usize> {
+        let positions = |messages: &Vec<PlacedMessage<'_>>| -> Vec<usize> {
             messages.iter().map(|(place, _, _)| *place).collect()
         };
-        assert_eq!(conversations.iter().map(places).collect::<Vec<_>>(), [vec![3], vec![4, 2, 0]]);
+        assert_eq!(
+            conversations.iter().map(positions).collect::<Vec<_>>(),
+            [vec![3], vec![4, 2, 0]]
+        );
         let draft = to_conversation_draft(&conversations[1]);
         assert_eq!(draft.origin, "eval-conversation:c");
         let DraftBody::Chat(chat) = draft.body else { panic!("{draft:?}") };

@@ -226,8 +226,8 @@ async fn run_queries(
     plain: &Fts5Baseline,
     language: Option<&str>,
 ) -> Result<Vec<QueryResult>> {
-    let score = |places: &[usize], query: &JudgedQuery, took| {
-        let documents = places.iter().filter_map(|place| collection.documents.get(*place));
+    let score = |positions: &[usize], query: &JudgedQuery, took| {
+        let documents = positions.iter().filter_map(|place| collection.documents.get(*place));
         let found: Vec<&str> = documents.map(|document| document.id.as_str()).collect();
         ScoredRanking::score(&found, &query.grades, took)
     };
@@ -257,8 +257,8 @@ async fn run_queries(
         }
 
         let began = Instant::now();
-        let places = plain.search(&query.text)?;
-        rankings.plain = score(&places, query, began.elapsed());
+        let positions = plain.search(&query.text)?;
+        rankings.plain = score(&positions, query, began.elapsed());
         let language = query.language().or(language).map(str::to_owned);
         results.push(QueryResult { id: query.id.clone(), language, rankings });
         bar.inc(1);
@@ -302,7 +302,7 @@ fn fuse_by_ranks(by_words: &[usize], by_vectors: &[usize]) -> Vec<usize> {
 /// twice, as a whole and by one of its messages, keeps its first rank.
 fn ranked_positions(answer: &Value, scattered: &ImportedCorpus) -> Result<Vec<usize>> {
     let mut seen = HashSet::new();
-    let mut places = Vec::new();
+    let mut positions = Vec::new();
     for hit in answer["results"].as_array().into_iter().flatten() {
         let uri: Uri = hit["uri"].as_str().unwrap_or_default().parse()?;
         let index = hit["loc"]["message_index"].as_u64().and_then(|it| usize::try_from(it).ok());
@@ -312,10 +312,10 @@ fn ranked_positions(answer: &Value, scattered: &ImportedCorpus) -> Result<Vec<us
             )
         })?;
         if seen.insert(place) {
-            places.push(place);
+            positions.push(place);
         }
     }
-    Ok(places)
+    Ok(positions)
 }
 
 #[cfg(test)]
