@@ -167,9 +167,9 @@ fn search(client: &impl McpClient, query: &str) -> Vec<String> {
 /// Asserts that both servers reply the same to a client.
 fn assert_same_answers(hiding: &impl McpClient, without: &impl McpClient) {
     for (method, params) in browsing_requests() {
-        let (told, expected) = (answer(hiding, method, &params), answer(without, method, &params));
-        assert_eq!(told, expected, "{method} {params}");
-        let shown = told["result"].to_string().replace(NEARLY_SECRET, "");
+        let (found, expected) = (answer(hiding, method, &params), answer(without, method, &params));
+        assert_eq!(found, expected, "{method} {params}");
+        let shown = found["result"].to_string().replace(NEARLY_SECRET, "");
         let quoted = params.to_string().contains(SECRET);
         assert!(quoted || !shown.contains(SECRET), "{method} {params}: {shown}");
     }
@@ -222,7 +222,7 @@ fn denied_item_reads_like_an_unknown_one() {
         let (id, part) =
             id.split_once('#').map_or((id, String::new()), |(id, part)| (id, format!("#{part}")));
         let unknown = format!("{source}://{unknown_id}{part}");
-        let told = |uri: &str, id: &str, method: &str, params: Value| {
+        let masked_answer = |uri: &str, id: &str, method: &str, params: Value| {
             let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
             let answer = caller.exchange(&request).to_string();
             assert!(
@@ -257,8 +257,10 @@ fn denied_item_reads_like_an_unknown_one() {
             if denied["name"] == "knowledge.tag" && ["chats", "characters"].contains(&source) {
                 continue;
             }
-            let (denied, missing) =
-                (told(&uri, id, method, denied), told(&unknown, unknown_id, method, missing));
+            let (denied, missing) = (
+                masked_answer(&uri, id, method, denied),
+                masked_answer(&unknown, unknown_id, method, missing),
+            );
             assert_eq!(denied, missing, "{uri}");
             assert!(!denied.contains(SECRET), "{denied}");
         }

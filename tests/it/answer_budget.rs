@@ -28,8 +28,8 @@ fn uneven_library() -> Library {
         let note = format!("---\ntags: [{tags}]\n---\n# {title}{number}\n\n{text}");
         library.write_file(&format!("notes/{number}.md"), note);
         library.write_file(&format!("media/{number}.md"), format!("# M{number} {title}\n\n{text}"));
-        let talk = claude_conversation(&format!("Talk {number}"), [("human", &text)]);
-        library.write_file(&format!("chats/{number}.json"), talk.to_string());
+        let conversation = claude_conversation(&format!("Talk {number}"), [("human", &text)]);
+        library.write_file(&format!("chats/{number}.json"), conversation.to_string());
     }
     library.write_file("characters/other.json", character_card("Other", "Nothing."));
     library.write_file("prompts/other.csv", prompts_csv([("Other", "Nothing.")]));

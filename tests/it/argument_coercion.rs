@@ -85,8 +85,8 @@ fn uri_is_accepted_as_id() {
             assert_eq!(whole(client.call_tool(&tool, &json!({ name: uri }))), source, "{uri}");
         }
     }
-    let talk = client.only_hit("media.search", &json!({ "query": "paraffin" }));
-    for id in [&talk["uri"], &talk["id"]] {
+    let recording = client.only_hit("media.search", &json!({ "query": "paraffin" }));
+    for id in [&recording["uri"], &recording["id"]] {
         assert!(client.call_tool("media.transcript", &json!({ "id": id }))["content"].is_string());
     }
 }
@@ -126,7 +126,7 @@ fn duplicate_aliases_are_rejected_naming_both() {
 #[test]
 fn unknown_argument_error_suggests_the_intended_one() {
     let server = Library::with_lanterns().serve();
-    for (tool, arguments, said) in [
+    for (tool, arguments, expected) in [
         ("knowledge.search", json!({ "query": "x", "limti": 1 }), "`limti`, did you mean `limit`?"),
         (
             "knowledge.search",
@@ -151,7 +151,7 @@ fn unknown_argument_error_suggests_the_intended_one() {
         ("fetch", json!({ "id": "notes://x", "mode": "full" }), "unknown field `mode`"),
     ] {
         let problem = server.client().expect_tool_error(tool, &arguments);
-        assert!(problem.contains(said), "{tool} {arguments}: {problem}");
+        assert!(problem.contains(expected), "{tool} {arguments}: {problem}");
     }
 }
 

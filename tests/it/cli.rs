@@ -248,8 +248,8 @@ fn assert_only_media_fails(library: &Library) {
             "the error discloses the data folder: {problem}"
         );
     }
-    let said = library.run(&["search", "lantern"]);
-    assert!(said.code == 0 && said.stdout.contains("Source media failed: "), "{said:?}");
+    let output = library.run(&["search", "lantern"]);
+    assert!(output.code == 0 && output.stdout.contains("Source media failed: "), "{output:?}");
 }
 
 #[test]

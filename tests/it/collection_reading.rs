@@ -184,12 +184,12 @@ fn bare_id_resolves_to_first_matching_collection() {
     let server = collections_library().serve();
     let client = server.client();
     let chunk = json!({ "mode": "chunk" });
-    for (id, uri, said) in [
+    for (id, uri, expected) in [
         (ODD_NAME.to_owned(), "collections://kb/a%23b%25c/%C3%BC%20x.md", "One. "),
         (format!("{ODD_NAME}#1"), "collections://kb/a%23b%25c/%C3%BC%20x.md#1", "Two."),
     ] {
         let item = client.get_item("collections", &json!(id), &chunk);
-        assert_eq!((content_text(&item), &item["meta"]["uri"]), (said, &json!(uri)), "{id}");
+        assert_eq!((content_text(&item), &item["meta"]["uri"]), (expected, &json!(uri)), "{id}");
     }
     for id in ["no such thing", "manual.md#999", "7"] {
         let arguments = json!({ "source": "collections", "id": id });
@@ -271,13 +271,13 @@ fn restricted_document_is_reported_as_missing() {
 fn invalid_uri_error_states_expected_form() {
     let server = collections_library().serve();
     let client = server.client();
-    for (uri, said) in [
+    for (uri, expected) in [
         ("collections://kb", "expected collections://<collection>/<document>"),
         ("collections://kb/manual.md#last", "expected collections://<collection>/<document>"),
         ("collections://kb/manual.md#60", "chunk `collections://kb/manual.md#60` not found"),
     ] {
         for problem in not_found_messages(&client, uri).iter().skip(1) {
-            assert!(problem.contains(said), "{problem}");
+            assert!(problem.contains(expected), "{problem}");
         }
     }
 }

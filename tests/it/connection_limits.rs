@@ -35,10 +35,10 @@ fn connect_from(server: &Server, address: Ipv4Addr) -> TcpStream {
 /// Sends a request on a connection that stays open, and returns the status of the response.
 fn request_status(mut stream: &TcpStream) -> io::Result<u16> {
     stream.write_all(REQUEST)?;
-    let mut said = [0; 4_096];
-    let length = stream.read(&mut said)?;
-    let said = String::from_utf8_lossy(&said[..length]);
-    let status = said.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let mut buffer = [0; 4_096];
+    let length = stream.read(&mut buffer)?;
+    let response = String::from_utf8_lossy(&buffer[..length]);
+    let status = response.split(' ').nth(1).and_then(|status| status.parse().ok());
     status.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }
 

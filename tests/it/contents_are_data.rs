@@ -225,7 +225,7 @@ fn hits_and_items_say_their_origin() {
         origins.push((text(&hit["title"]), text(&hit["origin"])));
     }
     origins.sort();
-    let wanted = [
+    let expected = [
         ("Clipped", "web_page"),
         ("Entry", "feed"),
         ("Imported", "imported_file"),
@@ -235,7 +235,7 @@ fn hits_and_items_say_their_origin() {
         ("Written", "own"),
         ("plain", "imported_file"),
     ];
-    assert_eq!(origins, wanted.map(|(title, origin)| (title.to_owned(), origin.to_owned())));
+    assert_eq!(origins, expected.map(|(title, origin)| (title.to_owned(), origin.to_owned())));
     let text = client.call_tool_text("knowledge.search", &search);
     for line in ["[web_page] A lantern", "[mail] From", "[feed] A", "[shared_collection] A"] {
         assert!(text.contains(&format!("\n  {line}")), "{text}");

@@ -169,17 +169,18 @@ fn pages_of_long_messages_show_each_message() {
 /// Creates a library with a dialogue of two persons, and a longer conversation of a third one.
 fn dialogue() -> Library {
     let library = Library::new();
-    let talk = [
+    let messages_about_nets = [
         ("Zebulon", "Where did you learn to tie nets?"),
         ("Maren", "My grandmother taught me on the pier."),
         ("Zebulon", "I would like to try that."),
         ("Maren", "Come on Saturday, and bring a knife."),
     ];
-    let talk = talk.map(|(sender, text)| (sender, text.to_owned()));
+    let messages_about_nets = messages_about_nets.map(|(sender, text)| (sender, text.to_owned()));
     let other = (0..30).map(|number| ("Ilse", format!("The weather report number {number}.")));
-    for (file, title, messages) in
-        [("nets.json", "Nets", talk.to_vec()), ("weather.json", "Weather", other.collect())]
-    {
+    for (file, title, messages) in [
+        ("nets.json", "Nets", messages_about_nets.to_vec()),
+        ("weather.json", "Weather", other.collect()),
+    ] {
         let whole = claude_conversation(title, messages).to_string();
         library.import_file("chats", file, whole);
     }

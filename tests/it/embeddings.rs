@@ -124,11 +124,11 @@ fn openai_request_has_expected_format() {
     let server = serve_with_provider("openai", &provider.url("/v1"), more);
     let made = embed_text(&server, "bread");
     assert_eq!((&made["provider"], &made["model"]), (&json!("openai"), &json!("mine")));
-    let asked = &provider.asked()[0];
-    assert_eq!(asked.path, "/v1/embeddings");
-    assert_eq!(asked.authorization.as_deref(), Some("Bearer sk-s3cret"));
+    let request = &provider.requests()[0];
+    assert_eq!(request.path, "/v1/embeddings");
+    assert_eq!(request.authorization.as_deref(), Some("Bearer sk-s3cret"));
     assert_eq!(
-        asked.body,
+        request.body,
         json!({ "model": "mine", "input": ["bread"], "dimensions": 2, "encoding_format": "float" })
     );
 }
@@ -140,11 +140,11 @@ fn voyage_request_has_expected_format() {
     let server =
         serve_with_provider("voyage", &provider.url(""), "model = \"mine\"\ndimensions = 2");
     assert_eq!(embed_text(&server, "bread")["provider"], "voyage");
-    let asked = &provider.asked()[0];
-    assert_eq!(asked.path, "/v1/embeddings");
-    assert_eq!(asked.authorization.as_deref(), Some("Bearer sk-s3cret"));
+    let request = &provider.requests()[0];
+    assert_eq!(request.path, "/v1/embeddings");
+    assert_eq!(request.authorization.as_deref(), Some("Bearer sk-s3cret"));
     assert_eq!(
-        asked.body,
+        request.body,
         json!({
             "model": "mine", "input": ["bread"], "input_type": "query", "truncation": true,
             "output_dimension": 2,
@@ -156,7 +156,7 @@ fn voyage_request_has_expected_format() {
         settings.api_base = Some(ApiBase::from(provider.url("").as_str()));
     });
     embeddings.embed_documents(&owned_texts(&["bread"])).unwrap();
-    assert_eq!(provider.asked()[1].body["input_type"], "document");
+    assert_eq!(provider.requests()[1].body["input_type"], "document");
 }
 
 #[test]
@@ -171,9 +171,9 @@ fn ollama_request_has_expected_format_without_key() {
     );
     let server = library.serve_with_settings(&settings);
     assert_eq!(embed_text(&server, "bread")["provider"], "ollama");
-    let asked = &provider.asked()[0];
-    assert_eq!((asked.path.as_str(), &asked.authorization), ("/api/embed", &None));
-    assert_eq!(asked.body, json!({ "model": "mine", "input": ["bread"], "truncate": true }));
+    let request = &provider.requests()[0];
+    assert_eq!((request.path.as_str(), &request.authorization), ("/api/embed", &None));
+    assert_eq!(request.body, json!({ "model": "mine", "input": ["bread"], "truncate": true }));
 }
 
 #[test]
@@ -209,8 +209,8 @@ fn vectors_are_matched_to_texts_by_index() {
         assert!(vector.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{made:?}");
     }
     assert_eq!(made.len(), 4);
-    let asked = provider.asked();
-    let batches: Vec<_> = asked.iter().map(ProviderRequest::input_texts).collect();
+    let requests = provider.requests();
+    let batches: Vec<_> = requests.iter().map(ProviderRequest::input_texts).collect();
     assert_eq!(batches, [vec!["a", "bbb"], vec!["bb"]], "identical texts are requested once");
 }
 
@@ -230,20 +230,20 @@ fn cached_vectors_are_reused_by_next_process() {
     let next = open_embeddings(&provider, folder.path(), mine);
     assert_eq!(next.embed_documents(&owned_texts(&["a", "bb"])).unwrap(), made);
     assert_eq!(next.dimensions(), Some(2));
-    assert_eq!(provider.asked().len(), 1);
+    assert_eq!(provider.requests().len(), 1);
     next.embed_documents(&owned_texts(&["a", "ccc"])).unwrap();
-    assert_eq!(provider.asked()[1].input_texts(), ["ccc"]);
+    assert_eq!(provider.requests()[1].input_texts(), ["ccc"]);
     let other = open_embeddings(&provider, folder.path(), |settings| {
         settings.model = Some("other".to_owned());
     });
     other.embed_documents(&owned_texts(&["a"])).unwrap();
-    assert_eq!(provider.asked().len(), 3, "the cache is separate for each model");
+    assert_eq!(provider.requests().len(), 3, "the cache is separate for each model");
     let forgetful = open_embeddings(&provider, folder.path(), |settings| {
         mine(settings);
         settings.cache_mb = 0;
     });
     forgetful.embed_documents(&owned_texts(&["a"])).unwrap();
-    assert_eq!(provider.asked().len(), 4);
+    assert_eq!(provider.requests().len(), 4);
 }
 
 #[test]
@@ -260,8 +260,8 @@ fn vectors_before_a_failure_are_cached() {
     let error = embeddings.embed_documents(&owned_texts(&["a", "bb", "ccc"])).unwrap_err();
     assert!(matches!(error, EmbedError::Refused { status: 400, .. }), "{error}");
     embeddings.embed_documents(&owned_texts(&["a", "ccc"])).unwrap();
-    let asked = provider.asked();
-    let batches: Vec<_> = asked.iter().map(ProviderRequest::input_texts).collect();
+    let requests = provider.requests();
+    let batches: Vec<_> = requests.iter().map(ProviderRequest::input_texts).collect();
     assert_eq!(batches, [["a"], ["bb"], ["ccc"]]);
 }
 
@@ -272,9 +272,9 @@ fn repeated_query_is_answered_from_cache() {
     let server = serve_with_provider("openai", &provider.url("/v1"), "model = \"mine\"");
     let first = embed_text(&server, "bread");
     assert_eq!(embed_text(&server, "bread"), first);
-    assert_eq!(provider.asked().len(), 1);
+    assert_eq!(provider.requests().len(), 1);
     embed_text(&server, "Bread");
-    assert_eq!(provider.asked().len(), 2);
+    assert_eq!(provider.requests().len(), 2);
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn busy_provider_is_retried_after_its_delay() {
     ]);
     let server = serve_with_provider("openai", &provider.url("/v1"), "model = \"mine\"");
     assert_eq!(embed_text(&server, "bread")["embedding"], json!([1.0, 0.0]));
-    assert_eq!(provider.asked().len(), 3);
+    assert_eq!(provider.requests().len(), 3);
 }
 
 #[test]
@@ -301,22 +301,22 @@ fn retry_delay_above_limit_is_an_error() {
     let server = serve_with_provider("openai", &provider.url("/v1"), "model = \"mine\"");
     let message = refusal_message(&server, "bread");
     assert!(message.contains("429"), "{message}");
-    assert_eq!(provider.asked().len(), 1);
+    assert_eq!(provider.requests().len(), 1);
 }
 
 #[test]
 fn rejected_key_is_not_retried_or_disclosed() {
-    let said = json!({ "error": { "message": "Incorrect API key provided: sk-s3cret" } });
-    let provider = FakeProvider::with_replies([json_reply(401, &said), json_reply(400, &said)]);
+    let reply = json!({ "error": { "message": "Incorrect API key provided: sk-s3cret" } });
+    let provider = FakeProvider::with_replies([json_reply(401, &reply), json_reply(400, &reply)]);
     let server = serve_with_provider("openai", &provider.url("/v1"), "model = \"mine\"");
     let message = refusal_message(&server, "bread");
     assert!(message.contains("401") && message.contains("embeddings.api_key"), "{message}");
-    assert_eq!(provider.asked().len(), 1);
+    assert_eq!(provider.requests().len(), 1);
     let repeated = refusal_message(&server, "bread");
     assert!(repeated.contains("Incorrect API key provided: ***"), "{repeated}");
     let log = server.kill_and_read_log();
-    for said in [message, repeated, log] {
-        assert!(!said.contains("s3cret") && !said.contains("127.0.0.1"), "{said}");
+    for output in [message, repeated, log] {
+        assert!(!output.contains("s3cret") && !output.contains("127.0.0.1"), "{output}");
     }
 }
 
@@ -333,7 +333,7 @@ fn redirects_are_not_followed() {
         let server = serve_with_provider("openai", &provider.url("/v1"), "model = \"mine\"");
         let message = refusal_message(&server, "bread");
         assert!(message.contains("embeddings.api_base"), "{message}");
-        assert_eq!((provider.asked().len(), other.asked().len()), (1, 0));
+        assert_eq!((provider.requests().len(), other.requests().len()), (1, 0));
     }
 }
 
@@ -389,7 +389,7 @@ fn reply_without_valid_vector_is_rejected() {
         let message = refusal_message(&server, "bread");
         assert!(message.contains("the answer of openai cannot be used"), "{body}: {message}");
         assert!(!message.contains("s3cret"), "{message}");
-        assert_eq!(provider.asked().len(), 1, "{body}");
+        assert_eq!(provider.requests().len(), 1, "{body}");
     }
 }
 
@@ -406,7 +406,7 @@ fn circuit_breaker_opens_after_repeated_failures() {
         message.contains("2 times in a row") && message.contains("next attempt in 30 s"),
         "{message}"
     );
-    assert_eq!(provider.asked().len(), 2);
+    assert_eq!(provider.requests().len(), 2);
 }
 
 #[test]
@@ -422,7 +422,7 @@ fn circuit_breaker_closes_after_pause() {
         result["isError"] == false
     });
     assert!(answered);
-    assert_eq!(provider.asked().len(), 3);
+    assert_eq!(provider.requests().len(), 3);
 }
 
 #[test]
@@ -460,8 +460,8 @@ fn invalid_provider_settings_prevent_start() {
             .env_remove("VOYAGE_API_KEY")
             .output()
             .unwrap();
-        let said = String::from_utf8(done.stderr).unwrap();
-        assert!(!done.status.success() && said.contains(problem), "{settings}: {said}");
-        assert!(!said.contains("s3cret"), "{said}");
+        let error = String::from_utf8(done.stderr).unwrap();
+        assert!(!done.status.success() && error.contains(problem), "{settings}: {error}");
+        assert!(!error.contains("s3cret"), "{error}");
     }
 }

@@ -266,10 +266,10 @@ fn error_text_is_equal_on_all_transports() {
     let library = Library::with_lanterns();
     let server = library.serve();
     let arguments = json!({ "query": "lantern", "limit": 0 });
-    let told = server.client().expect_tool_error("notes.search", &arguments);
-    assert_eq!(server.open_session().expect_tool_error("notes.search", &arguments), told);
-    assert_eq!(server.open_websocket().expect_tool_error("notes.search", &arguments), told);
-    assert_eq!(library.open_stdio().expect_tool_error("notes.search", &arguments), told);
+    let error = server.client().expect_tool_error("notes.search", &arguments);
+    assert_eq!(server.open_session().expect_tool_error("notes.search", &arguments), error);
+    assert_eq!(server.open_websocket().expect_tool_error("notes.search", &arguments), error);
+    assert_eq!(library.open_stdio().expect_tool_error("notes.search", &arguments), error);
 }
 
 #[test]

@@ -268,10 +268,10 @@ fn eval_skips_and_counts_unknown_queries() {
     let collection = &report["collection"];
     assert_eq!((&collection["unknown_queries"], &collection["split"]), (&json!(2), &json!("dev")));
     assert_eq!(collection["skipped_judgements"], 3);
-    let told = library.run(&["eval", &folder]).stdout;
-    assert!(told.contains("; 4 queries of dev.tsv\n"), "{told}");
+    let output = library.run(&["eval", &folder]).stdout;
+    assert!(output.contains("; 4 queries of dev.tsv\n"), "{output}");
     let skipped = "skipped 3 judgements of 2 queries that are not in queries.jsonl\n";
-    assert!(told.contains(skipped), "{told}");
+    assert!(output.contains(skipped), "{output}");
 }
 
 #[test]
@@ -279,15 +279,15 @@ fn eval_measures_collections_separately_with_mean() {
     let library = Library::new();
     let folder = write_collection(&library);
     let other = write_files(&library, "judged2", SMALL_COLLECTION);
-    let told = library.run(&["eval", "--json", &folder, &other]).parse_json();
-    assert_expected_metrics(&told["collections"]["judged"]);
-    assert_eq!(told["collections"]["judged2"]["ndcg_at_10"], 1.0, "{told}");
-    assert_eq!(told["mean"], json!({ "ndcg_at_10": 0.875, "plain": 0.875 }));
-    let said = library.run(&["eval", &folder, &other]);
-    assert!(said.stdout.contains("15 documents, 0 imported, 15 already present"), "{said:?}");
-    let mean = said.stdout.lines().last().unwrap();
+    let report = library.run(&["eval", "--json", &folder, &other]).parse_json();
+    assert_expected_metrics(&report["collections"]["judged"]);
+    assert_eq!(report["collections"]["judged2"]["ndcg_at_10"], 1.0, "{report}");
+    assert_eq!(report["mean"], json!({ "ndcg_at_10": 0.875, "plain": 0.875 }));
+    let output = library.run(&["eval", &folder, &other]);
+    assert!(output.stdout.contains("15 documents, 0 imported, 15 already present"), "{output:?}");
+    let mean = output.stdout.lines().last().unwrap();
     let mean: Vec<&str> = mean.split_whitespace().collect();
-    assert_eq!(mean, ["mean", "0.8750", "-", "-", "-", "0.8750"], "{said:?}");
+    assert_eq!(mean, ["mean", "0.8750", "-", "-", "-", "0.8750"], "{output:?}");
 }
 
 #[test]
@@ -324,11 +324,11 @@ fn eval_reports_each_language_with_mean() {
     assert_eq!(report["languages"]["de"]["queries"], 2, "{report}");
     assert_eq!(report["languages"]["de"]["ndcg_at_10"], 0.5, "{report}");
     assert_eq!(report["language_mean"], json!({ "ndcg_at_10": 0.75, "plain": 0.75 }));
-    let told = library.run(&["eval", &named, &mixed]).stdout;
-    let (_, table) = told.rsplit_once("== nDCG@10 per language\n").unwrap();
+    let output = library.run(&["eval", &named, &mixed]).stdout;
+    let (_, table) = output.rsplit_once("== nDCG@10 per language\n").unwrap();
     let rows: Vec<_> = table.lines().map(|row| row.split_whitespace().take(2)).collect();
     let rows: Vec<_> = rows.into_iter().map(Iterator::collect::<Vec<_>>).collect();
-    assert_eq!(rows[1..], [["de", "0.5000"], ["en", "1.0000"], ["mean", "0.7500"]], "{told}");
+    assert_eq!(rows[1..], [["de", "0.5000"], ["en", "1.0000"], ["mean", "0.7500"]], "{output}");
 }
 
 #[test]
@@ -350,9 +350,9 @@ fn eval_compares_with_earlier_report() {
         assert_eq!(difference["interval"], json!({ "low": 0.0, "high": 0.75 }), "{run}");
         assert_eq!(run["comparison"]["plain"][metric]["mean"], 0.0, "{run}");
     }
-    let told = library.run(&["eval", "--compare", file, &folder]).stdout;
+    let output = library.run(&["eval", "--compare", file, &folder]).stdout;
     let row = "vademecum   +0.2500 (+0.0000 to +0.7500)  +0.2500 (+0.0000 to +0.7500)";
-    assert!(told.contains(row), "{told}");
+    assert!(output.contains(row), "{output}");
 }
 
 #[test]

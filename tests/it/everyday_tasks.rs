@@ -92,14 +92,14 @@ fn write_library() -> Library {
         <DD>Feed the starter twice.\n\
         <DT><A HREF=\"https://boats.example/genoa\">How to cut a genoa</A>\n</DL>",
     );
-    let talk = claude_conversation(
+    let conversation = claude_conversation(
         "Rigging",
         [
             ("human", "Can we sail with two leaking rivets?"),
             ("assistant", "The mast will not hold in a gale. Replace the rivets first."),
         ],
     );
-    library.import_file("chats", "chat.json", talk.to_string());
+    library.import_file("chats", "chat.json", conversation.to_string());
     let card = character_card("Captain Wren", "A retired pilot. Her password is halcyon.");
     library.import_file("characters", "wren.json", card);
     library.import_file(

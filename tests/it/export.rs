@@ -201,17 +201,17 @@ fn nested_branches_survive_export() {
     let parents = |library: &Library| -> Vec<Value> {
         let server = library.serve();
         let client = server.client();
-        let talk = |word: &str| {
+        let parents_of = |word: &str| {
             let hit = client.only_hit("chats.search", &json!({ "query": word }));
             let id = json!({ "conversation_id": hit["conversation_id"] });
             let content = client.call_tool("chats.get", &id)["content"].clone();
             json!([id, content["parent_conversation_id"], content["forked_from_message_id"]])
         };
-        ["needle", "thread", "button", "buckle", "ribbon", "velvet"].map(talk).into()
+        ["needle", "thread", "button", "buckle", "ribbon", "velvet"].map(parents_of).into()
     };
     let (before, after) = (parents(&library), parents(&other));
     assert_eq!(before, after);
-    assert_eq!(before.iter().filter(|talk| talk[1].is_string()).count(), 5, "{before:?}");
+    assert_eq!(before.iter().filter(|parents| parents[1].is_string()).count(), 5, "{before:?}");
     assert_eq!(run_export(&other, "out").code, 0);
     assert_eq!(read_files(&other.file_path("out")), whole);
 }

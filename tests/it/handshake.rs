@@ -296,8 +296,8 @@ fn handshake_in_unknown_session_creates_a_new_one() {
 #[test]
 fn notification_in_unknown_session_is_not_found() {
     let server = Library::new().serve();
-    let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    assert_eq!(server.client().in_session("never-opened").send(&told).status, 404);
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    assert_eq!(server.client().in_session("never-opened").send(&notification).status, 404);
 }
 
 #[test]

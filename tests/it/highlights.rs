@@ -9,11 +9,11 @@ fn highlighted_texts(hit: &Value) -> Vec<String> {
     let letters: Vec<char> = hit["snippet"].as_str().unwrap().chars().collect();
     let number =
         |place: &Value, side: &str| usize::try_from(place[side].as_u64().unwrap()).unwrap();
-    let places = hit["highlights"].as_array().unwrap_or_else(|| panic!("{hit}"));
-    let places: Vec<(usize, usize)> =
-        places.iter().map(|place| (number(place, "start"), number(place, "end"))).collect();
-    assert!(places.is_sorted_by(|one, next| one.1 <= next.0), "{hit}");
-    places.into_iter().map(|(start, end)| letters[start..end].iter().collect()).collect()
+    let ranges = hit["highlights"].as_array().unwrap_or_else(|| panic!("{hit}"));
+    let ranges: Vec<(usize, usize)> =
+        ranges.iter().map(|place| (number(place, "start"), number(place, "end"))).collect();
+    assert!(ranges.is_sorted_by(|one, next| one.1 <= next.0), "{hit}");
+    ranges.into_iter().map(|(start, end)| letters[start..end].iter().collect()).collect()
 }
 
 /// Returns a text whose first matches are far apart and whose last matches are close together.
@@ -37,8 +37,8 @@ fn highlights_are_returned_only_on_request() {
                 assert!(hit.get("highlights").is_none() && hit.get("matched").is_none(), "{hit}");
             }
         }
-        let asked = json!({ "query": "The LANTERNS? zebra", "highlight": true });
-        let found = server.client().call_tool(tool, &asked);
+        let arguments = json!({ "query": "The LANTERNS? zebra", "highlight": true });
+        let found = server.client().call_tool(tool, &arguments);
         assert!(!found["results"].as_array().unwrap().is_empty(), "{tool}");
         for hit in found["results"].as_array().unwrap() {
             assert_eq!(hit["matched"], json!(["LANTERNS"]), "{tool}: {hit}");

@@ -45,9 +45,9 @@ fn execute_sql(path: &Path, sql: &str) {
 fn wait_for_media_reply(client: &impl McpClient, part: &str) -> String {
     let begun = Instant::now();
     loop {
-        let said = client.tool_result("media.get", &json!({ "media_id": 11 })).to_string();
-        if said.contains(part) || begun.elapsed() > Duration::from_secs(30) {
-            return said;
+        let reply = client.tool_result("media.get", &json!({ "media_id": 11 })).to_string();
+        if reply.contains(part) || begun.elapsed() > Duration::from_secs(30) {
+            return reply;
         }
         std::thread::sleep(Duration::from_millis(200));
     }
@@ -59,8 +59,8 @@ fn tldw_view_for_table_is_refused() {
     tldw.execute_sql("1", 1, ENDLESS_VIEW);
     let server = library.serve_with(&["--tldw", tldw.path_str()]);
     let client = server.client();
-    let said = wait_for_media_reply(&client, "is a view");
-    assert!(said.contains("Media_DB_v2.db") && said.contains("`Media` is a view"), "{said}");
+    let reply = wait_for_media_reply(&client, "is a view");
+    assert!(reply.contains("Media_DB_v2.db") && reply.contains("`Media` is a view"), "{reply}");
     assert_eq!(
         client.search_uris("knowledge.search", &json!({ "query": "quay" })),
         ["notes://n-1"]
@@ -87,14 +87,14 @@ fn tldw_listing_has_bounded_memory() {
     tldw.execute_sql("1", 1, HUGE_LISTING);
     let server = library.serve_with(&["--tldw", tldw.path_str()]);
     let client = server.client();
-    let said = wait_for_media_reply(&client, "MB of memory");
-    assert!(said.contains("Media_DB_v2.db") && said.contains("MB of memory"), "{said}");
+    let reply = wait_for_media_reply(&client, "MB of memory");
+    assert!(reply.contains("Media_DB_v2.db") && reply.contains("MB of memory"), "{reply}");
     assert!(peak_mb(server.process()) < 900);
     // The reason stays, and a repaired file is read again.
     assert!(wait_for_media_reply(&client, "MB of memory").contains("Media_DB_v2.db"));
     tldw.execute_sql("1", 1, "DELETE FROM MediaKeywords WHERE keyword_id = 9");
-    let said = wait_for_media_reply(&client, "Fresnel");
-    assert!(said.contains("Fresnel"), "{said}");
+    let reply = wait_for_media_reply(&client, "Fresnel");
+    assert!(reply.contains("Fresnel"), "{reply}");
     assert_eq!(
         client.search_uris("knowledge.search", &json!({ "query": "quay" })),
         ["notes://n-1"]
@@ -213,11 +213,11 @@ fn assert_private(folder: &Path) {
     let mut folders = vec![folder.to_owned()];
     let mut seen = 0;
     while let Some(folder) = folders.pop() {
-        let wanted = |path: &Path| if path.is_dir() { 0o700 } else { 0o600 };
+        let expected_mode = |path: &Path| if path.is_dir() { 0o700 } else { 0o600 };
         let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
         for path in entries.chain([folder.clone()]) {
             let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
-            assert_eq!(mode, wanted(&path), "{} has {mode:o}", path.display());
+            assert_eq!(mode, expected_mode(&path), "{} has {mode:o}", path.display());
             seen += 1;
             if path.is_dir() && path != folder {
                 folders.push(path);

@@ -76,15 +76,15 @@ fn looping_pdf() -> Vec<u8> {
         "<</Type/Page/Parent 3 0 R/Contents[3 0 R 3 0 R]/Resources 3 0 R/Length 3 0 R>>",
     ];
     let mut paper = "%PDF-1.4\n".to_owned();
-    let mut places = String::new();
+    let mut offsets = String::new();
     for (number, object) in (1..).zip(objects) {
-        writeln!(places, "{:010} 00000 n ", paper.len()).unwrap();
+        writeln!(offsets, "{:010} 00000 n ", paper.len()).unwrap();
         writeln!(paper, "{number} 0 obj\n{object}\nendobj").unwrap();
     }
     let start = paper.len();
     write!(
         paper,
-        "xref\n0 4\n0000000000 65535 f \n{places}trailer\n\
+        "xref\n0 4\n0000000000 65535 f \n{offsets}trailer\n\
          <</Size 4/Root 1 0 R/Prev {start}>>\nstartxref\n{start}\n%%EOF\n"
     )
     .unwrap();
@@ -233,10 +233,10 @@ fn reasons_in_sources(library: &Library) -> ReasonsByFile {
     group_by_file(library, lines.into_iter())
 }
 
-fn assert_expected_reasons(said: &ReasonsByFile) {
+fn assert_expected_reasons(reasons: &ReasonsByFile) {
     let mut wrong = Vec::new();
     for (name, _, expected) in hostile_file_cases() {
-        let found = said.get(name);
+        let found = reasons.get(name);
         let is_right = match expected {
             Some(reason) => found.is_some_and(|found| found.contains(reason)),
             None => found.is_none_or(|found| !found.contains("failed unexpectedly")),
@@ -246,7 +246,7 @@ fn assert_expected_reasons(said: &ReasonsByFile) {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    let long = &said["notes/long.txt"];
+    let long = &reasons["notes/long.txt"];
     assert!(long.contains("larger than") && long.contains("split it"), "{long}");
 }
 
@@ -274,14 +274,14 @@ fn hostile_files_are_reported_and_others_imported() {
 #[test]
 fn hostile_files_of_explicit_source_are_reported() {
     let library = library_with_hostile_files();
-    let mut said = ReasonsByFile::new();
+    let mut reasons = ReasonsByFile::new();
     for kind in SOURCES {
         let folder = library.file_path(kind);
         let done =
             run_with_memory_limit(&library, &["import", kind, folder.to_str().unwrap(), "--json"]);
-        said.extend(reasons_in_summary(&library, &done));
+        reasons.extend(reasons_in_summary(&library, &done));
     }
-    assert_expected_reasons(&said);
+    assert_expected_reasons(&reasons);
     assert_expected_reasons(&reasons_in_sources(&library));
     assert_good_files_found(&library);
 }
@@ -312,9 +312,9 @@ fn symlinks_are_not_followed() {
     symlink(&vault, vault.join("round")).unwrap();
     symlink(library.file_path("nowhere"), vault.join("dangling.md")).unwrap();
     let done = run_with_memory_limit(&library, &["import", vault.to_str().unwrap(), "--json"]);
-    let said = reasons_in_summary(&library, &done);
+    let reasons = reasons_in_summary(&library, &done);
     for name in ["folder", "file.md", "round", "dangling.md"] {
-        let reason = &said[&format!("vault/{name}")];
+        let reason = &reasons[&format!("vault/{name}")];
         assert!(reason.contains("links are not followed"), "{name}: {reason}");
     }
     let found = |word: &str| {

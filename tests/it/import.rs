@@ -275,15 +275,15 @@ fn edited_file_updates_item_in_place() {
 #[test]
 fn continued_conversation_keeps_existing_messages() {
     let library = Library::new();
-    let talk = |messages: &[(&'static str, &str)]| {
+    let conversation = |messages: &[(&'static str, &str)]| {
         json!([claude_conversation("Sewing", messages.iter().copied())]).to_string()
     };
-    library.import_file("chats", "old.json", talk(&[("human", "Where is the thimble?")]));
+    library.import_file("chats", "old.json", conversation(&[("human", "Where is the thimble?")]));
     let server = library.serve();
     let old = server.client().only_hit("chats.search", &json!({ "query": "thimble" }));
     let path = library.write_file(
         "new.json",
-        talk(&[("human", "Where is the thimble?"), ("assistant", "In the anvil.")]),
+        conversation(&[("human", "Where is the thimble?"), ("assistant", "In the anvil.")]),
     );
     assert_eq!(summary_counts(&import_path(&library, "chats", &path)), [1, 0, 1, 0, 0]);
     let again = server.client().only_hit("chats.search", &json!({ "query": "thimble" }));
@@ -358,13 +358,13 @@ fn invalid_file_is_reported_and_others_imported() {
         let found = library.run(&["search", "thimble", "--json"]).parse_json();
         assert_eq!(found["results"][0]["source"], kind);
 
-        let said = library.run(&["import", kind, folder.to_str().unwrap()]);
-        assert_eq!(said.code, 0, "{said:?}");
-        assert!(said.stderr.contains(bad) && said.stderr.contains(reason), "{said:?}");
+        let output = library.run(&["import", kind, folder.to_str().unwrap()]);
+        assert_eq!(output.code, 0, "{output:?}");
+        assert!(output.stderr.contains(bad) && output.stderr.contains(reason), "{output:?}");
         assert!(
-            said.stdout.contains(&format!("{kind}: 0 new, 0 updated, 1 unchanged, read as "))
-                && said.stdout.contains("2 files, 1 skipped"),
-            "{said:?}"
+            output.stdout.contains(&format!("{kind}: 0 new, 0 updated, 1 unchanged, read as "))
+                && output.stdout.contains("2 files, 1 skipped"),
+            "{output:?}"
         );
 
         let alone = library.run(&["import", kind, folder.join(bad).to_str().unwrap()]);
@@ -380,9 +380,9 @@ fn invalid_record_is_reported_and_others_imported() {
         library.write_file("prompts.csv", "act,prompt\nTailor,A thimble.\n,no name\nSmith,\n");
     let summary = import_path(&library, "prompts", &rows);
     assert_eq!(summary_counts(&summary), [1, 1, 0, 0, 2], "{summary}");
-    let places: Vec<&Value> =
+    let found_places: Vec<&Value> =
         summary["skipped"].as_array().unwrap().iter().map(|it| &it["place"]).collect();
-    assert_eq!(places, ["row 3", "row 4"]);
+    assert_eq!(found_places, ["row 3", "row 4"]);
     let chats = json!([
         claude_conversation("Sewing", [("human", "A thimble.")]),
         claude_conversation("Void", [("human", "")])

@@ -22,13 +22,13 @@ fn run_import(library: &Library, arguments: &[&str]) -> Value {
 }
 
 fn source_outcomes(library: &Library) -> Vec<(String, String)> {
-    let told = library.run(&["sources", "--json"]).parse_json();
+    let sources = library.run(&["sources", "--json"]).parse_json();
     let name = |file: &Value| {
         let path = Path::new(file["path"].as_str().unwrap()).to_owned();
         path.file_name().unwrap().to_str().unwrap().to_owned()
     };
     let outcome = |file: &Value| file["outcome"].as_str().unwrap().to_owned();
-    told.as_array().unwrap().iter().map(|file| (name(file), outcome(file))).collect()
+    sources.as_array().unwrap().iter().map(|file| (name(file), outcome(file))).collect()
 }
 
 fn owned_pairs<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
@@ -46,8 +46,8 @@ fn backdate(path: &Path) {
 fn write_mixed_folder(library: &Library) -> String {
     library.write_file("in/Bread.md", "Rye with a thimble.");
     library.write_file("in/talk.srt", "1\n00:00:01,000 --> 00:00:02,000\nA thimble.\n");
-    let talk = claude_conversation("Sewing", [("human", "A thimble.")]);
-    library.write_file("in/chats.json", json!([talk]).to_string());
+    let conversation = claude_conversation("Sewing", [("human", "A thimble.")]);
+    library.write_file("in/chats.json", json!([conversation]).to_string());
     library.write_file("in/card.json", character_card("Ida", "Has a thimble."));
     library.write_file("in/prompts.csv", prompts_csv([("Tailor", "Find the thimble.")]));
     library.write_file("in/picture.bin", "no text");
@@ -83,9 +83,9 @@ fn content_determines_source_and_every_file_is_counted() {
         ("talk.srt", "imported"),
     ];
     assert_eq!(source_outcomes(&library), owned_pairs(expected));
-    let said = library.run(&["sources", &folder, "--only", "skipped"]).stdout;
-    assert!(said.contains("broken.srt: ") && said.contains("subtitle"), "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
+    let output = library.run(&["sources", &folder, "--only", "skipped"]).stdout;
+    assert!(output.contains("broken.srt: ") && output.contains("subtitle"), "{output}");
+    assert_eq!(output.lines().count(), 1, "{output}");
 }
 
 #[test]
@@ -99,11 +99,14 @@ fn unsupported_json_is_listed_with_reason() {
         let summary = run_import(&library, &[&folder]);
         assert_eq!((&summary["passed"], &summary["skipped"]), (&json!(2), &json!([])), "{summary}");
     }
-    let said = library.run(&["sources", &folder, "--only", "passed"]).stdout;
-    let said: Vec<&str> = said.lines().collect();
-    assert!(said[0].contains("settings.json: unrecognised JSON format"), "{said:?}");
-    assert!(said[1].contains("torn.json: not valid JSON: "), "{said:?}");
-    assert!(said[1].contains("line 3 column 1"), "{said:?}");
+    let output = library.run(&["sources", &folder, "--only", "passed"]).stdout;
+    let skipped_lines: Vec<&str> = output.lines().collect();
+    assert!(
+        skipped_lines[0].contains("settings.json: unrecognised JSON format"),
+        "{skipped_lines:?}"
+    );
+    assert!(skipped_lines[1].contains("torn.json: not valid JSON: "), "{skipped_lines:?}");
+    assert!(skipped_lines[1].contains("line 3 column 1"), "{skipped_lines:?}");
 }
 
 #[test]
@@ -116,18 +119,22 @@ fn summary_uses_singular_and_omits_empty_sources() {
     let done = library.run(&["import", library.file_path("in").to_str().unwrap()]);
     assert!(done.stdout.contains("notes: ") && !done.stdout.contains("media"), "{done:?}");
     assert!(done.stdout.contains("\n2 files, 1 skipped; "), "{done:?}");
-    let said = |command: &str| {
+    let run_to_folder = |command: &str| {
         library.run(&[command, library.file_path(command).to_str().unwrap()]).stdout
     };
-    assert!(said("export").contains("1 note, 0 media documents, 0 chats"), "{}", said("export"));
-    let said = said("backup");
     assert!(
-        said.contains(": 1 note, 0 chats") && said.contains("backed up 1 database to"),
-        "{said}"
+        run_to_folder("export").contains("1 note, 0 media documents, 0 chats"),
+        "{}",
+        run_to_folder("export")
+    );
+    let output = run_to_folder("backup");
+    assert!(
+        output.contains(": 1 note, 0 chats") && output.contains("backed up 1 database to"),
+        "{output}"
     );
     let backup = library.file_path("backup");
-    let said = library.run(&["restore", backup.to_str().unwrap(), "--force"]).stdout;
-    assert!(said.contains("restored 1 database to"), "{said}");
+    let output = library.run(&["restore", backup.to_str().unwrap(), "--force"]).stdout;
+    assert!(output.contains("restored 1 database to"), "{output}");
 }
 
 #[test]
@@ -153,15 +160,15 @@ fn repeated_import_changes_nothing_and_reports_the_same() {
 fn dry_run_reports_correctly_and_saves_nothing() {
     let library = Library::new();
     let folder = write_mixed_folder(&library);
-    let told = run_import(&library, &["--dry-run", &folder]);
-    assert_eq!((&told["dry_run"], &told["new"]), (&json!(true), &json!(5)), "{told}");
+    let summary = run_import(&library, &["--dry-run", &folder]);
+    assert_eq!((&summary["dry_run"], &summary["new"]), (&json!(true), &json!(5)), "{summary}");
     assert!(!library.data_folder().join("users").exists(), "a dry run must not create the library");
     run_import(&library, &[&folder]);
     library.write_file("in/Bread.md", "Oats now.");
     library.write_file("in/New.md", "A new one.");
-    let told = run_import(&library, &["--dry-run", &folder]);
-    let counts = ["new", "updated", "unchanged"].map(|name| told[name].as_u64().unwrap());
-    assert_eq!(counts, [1, 1, 4], "{told}");
+    let summary = run_import(&library, &["--dry-run", &folder]);
+    let counts = ["new", "updated", "unchanged"].map(|name| summary[name].as_u64().unwrap());
+    assert_eq!(counts, [1, 1, 4], "{summary}");
     let found = library.run(&["search", "oats", "--json"]).parse_json();
     assert_eq!(found["total_estimated"], 0);
     let really = run_import(&library, &[&folder]);
@@ -202,8 +209,8 @@ fn deleted_file_is_reported_and_item_kept() {
         assert!(missing.len() == 1 && missing[0].as_str().unwrap().ends_with("Bread.md"));
         assert_eq!((&summary["skipped"], &summary["passed"]), (&json!([]), &json!(0)));
     }
-    let said = library.run(&["import", &folder]);
-    assert!(said.stderr.contains("Bread.md") && said.stderr.contains("missing"), "{said:?}");
+    let output = library.run(&["import", &folder]);
+    assert!(output.stderr.contains("Bread.md") && output.stderr.contains("missing"), "{output:?}");
     assert_eq!(library.run(&["search", "rye", "--json"]).parse_json()["total_estimated"], 1);
     let missing = library.run(&["sources", "--only", "missing"]).stdout;
     assert!(missing.contains("Bread.md") && missing.lines().count() == 1, "{missing}");
@@ -267,8 +274,8 @@ impl WatchedImport {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let told = BufReader::new(process.stdout.take().unwrap()).lines();
-        Self { process, output_lines: told }
+        let output_lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        Self { process, output_lines }
     }
 
     /// Reads the next summary and returns the numbers of new, updated and removed items.
@@ -355,20 +362,20 @@ fn watch_prints_changed_files() {
     let folder = first.parent().unwrap().to_str().unwrap().to_owned();
     let mut watching = WatchedImport::start_with(&library, &["notes", &folder]);
     // Reads the output of one pass over the files, which ends with the summary line.
-    let mut told = || -> Vec<String> {
+    let mut next_lines = || -> Vec<String> {
         let mut lines = Vec::new();
         while !lines.last().is_some_and(|line: &String| line.contains(" skipped; ")) {
             lines.push(watching.output_lines.next().unwrap().unwrap());
         }
         lines
     };
-    assert!(told()[0].starts_with("notes: 1 new"));
+    assert!(next_lines()[0].starts_with("notes: 1 new"));
     let second = library.write_file("in/Second.md", "A needle.");
-    assert_eq!(told()[0], format!("new {}", second.display()));
+    assert_eq!(next_lines()[0], format!("new {}", second.display()));
     fs::write(&second, "A needle and thread.").unwrap();
-    let said = told();
-    assert_eq!(said[0], format!("updated {}", second.display()));
-    assert!(said[1].starts_with("notes: 0 new, 1 updated, 1 unchanged"), "{said:?}");
+    let lines = next_lines();
+    assert_eq!(lines[0], format!("updated {}", second.display()));
+    assert!(lines[1].starts_with("notes: 0 new, 1 updated, 1 unchanged"), "{lines:?}");
 }
 
 #[test]
@@ -393,8 +400,8 @@ fn sources_lists_only_files_of_the_user() {
     let note = library.write_file("Bread.md", "Rye.");
     let path = note.to_str().unwrap();
     library.run(&["import", "notes", path, "--user", "ada"]);
-    let told = library.run(&["sources", "--json", "--user", "eve"]).parse_json();
-    assert_eq!(told, json!([]));
-    let told = library.run(&["sources", "--json", "--user", "ada"]).parse_json();
-    assert_eq!(told[0]["items"].as_array().unwrap().len(), 1, "{told}");
+    let sources = library.run(&["sources", "--json", "--user", "eve"]).parse_json();
+    assert_eq!(sources, json!([]));
+    let sources = library.run(&["sources", "--json", "--user", "ada"]).parse_json();
+    assert_eq!(sources[0]["items"].as_array().unwrap().len(), 1, "{sources}");
 }

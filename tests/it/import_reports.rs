@@ -149,16 +149,16 @@ fn unsupported_files_are_grouped_by_format() {
         let found = "found 3 Evernote, 2 pictures, 1 `.xyz` file, 1 Roam";
         assert!(nothing.contains(&folder) && nothing.contains(found), "{nothing}");
     }
-    let said = library.run(&["import", &folder]);
-    assert!(said.code == 1 && said.stderr.contains("nothing was imported from "), "{said:?}");
+    let output = library.run(&["import", &folder]);
+    assert!(output.code == 1 && output.stderr.contains("nothing was imported from "), "{output:?}");
     for line in ["3 Evernote: not supported yet; ", "2 pictures: not read", "1 `.xyz` file: "] {
-        assert!(said.stdout.contains(line), "{line}: {said:?}");
+        assert!(output.stdout.contains(line), "{line}: {output:?}");
     }
     // With one file that is read, the others are still counted.
     library.write_file("in/note.md", "A thimble.");
-    let said = library.run(&["import", &folder]);
-    assert!(said.code == 0 && said.stdout.contains("\n3 Evernote: "), "{said:?}");
-    assert!(!said.stderr.contains("nothing was imported"), "{said:?}");
+    let output = library.run(&["import", &folder]);
+    assert!(output.code == 0 && output.stdout.contains("\n3 Evernote: "), "{output:?}");
+    assert!(!output.stderr.contains("nothing was imported"), "{output:?}");
     let listed = library.run(&["sources", "--only", "passed"]).stdout;
     assert!(listed.contains("a.enex: Evernote: not supported yet"), "{listed}");
 }
@@ -196,8 +196,8 @@ fn path_of_which_nothing_was_read_fails() {
 
 /// Returns the commands that a message advises, without the program's name.
 fn advised_commands(done: &CommandOutput) -> Vec<Vec<String>> {
-    let said = format!("{}{}", done.stderr, done.stdout);
-    let parts = said.split('`').skip(1).step_by(2).filter_map(|it| it.strip_prefix("vademecum "));
+    let output = format!("{}{}", done.stderr, done.stdout);
+    let parts = output.split('`').skip(1).step_by(2).filter_map(|it| it.strip_prefix("vademecum "));
     let words = |command: &str| {
         let mut words = Vec::new();
         for (place, part) in command.split('\'').enumerate() {
@@ -257,8 +257,8 @@ fn advice_for_unsupported_files_works() {
     assert_eq!(summary["sources"]["media"]["new"], 1, "{summary}");
     // The list of reasons and the help.
     library.write_file("json/a.json", "[1]");
-    let said = library.run(&["import", &path_text(&library, "json")]);
-    assert!(said.stdout.contains("`vademecum sources --only passed`"), "{said:?}");
+    let output = library.run(&["import", &path_text(&library, "json")]);
+    assert!(output.stdout.contains("`vademecum sources --only passed`"), "{output:?}");
     let listed = library.run(&["sources", "--only", "passed"]).stdout;
     assert!(listed.contains("a.json: unrecognised JSON format"), "{listed}");
     let help = library.run(&["import", "--help"]);
@@ -279,8 +279,8 @@ fn duplicate_content_is_called_merged() {
         assert_eq!(counts, [0, 0, 1, 1].map(|count| json!(count)), "{summary}");
         assert_eq!(summary["sources"]["media"]["merged"], 1, "{summary}");
     }
-    let said = library.run(&["import", "media", &one, &two]).stdout;
-    assert!(said.contains("1 unchanged, 1 merged with the same content"), "{said}");
+    let output = library.run(&["import", "media", &one, &two]).stdout;
+    assert!(output.contains("1 unchanged, 1 merged with the same content"), "{output}");
     assert_eq!(find_hits(&library, "thimble").len(), 1);
     // A copy that changes becomes an item of its own.
     library.write_file("two/talk.txt", "A thimble and an anvil.");

@@ -90,8 +90,11 @@ fn removed_bookmark_is_kept_and_reported() {
     assert_eq!((&dropped["items"], &dropped["removed"]), (&json!(1), &json!(false)), "{summary}");
     find_hit(&library, "anvil");
     library.write_file("b.html", bookmark_file(ANVIL));
-    let said = library.run(&["import", path.to_str().unwrap()]);
-    assert!(said.stderr.contains("1 item no longer in the file; its import is kept"), "{said:?}");
+    let output = library.run(&["import", path.to_str().unwrap()]);
+    assert!(
+        output.stderr.contains("1 item no longer in the file; its import is kept"),
+        "{output:?}"
+    );
     // A deleted file is missing; its items are kept.
     library.write_file("note.md", "A needle.");
     fs::remove_file(&path).unwrap();
@@ -108,9 +111,9 @@ fn document_gives_way_to_its_bookmarks() {
     assert_eq!(import_counts(&library, ""), [1, 0, 0, 0]);
     find_hit(&library, "haystack");
     library.write_file("b.html", bookmark_file(&format!("{THIMBLE}{ANVIL}")));
-    let said = library.run(&["import", folder]);
-    assert!(said.code == 0 && said.stdout.contains("replaced the document of"), "{said:?}");
-    assert!(said.stdout.contains("media: 2 new, 0 updated, 0 unchanged, read as"), "{said:?}");
+    let output = library.run(&["import", folder]);
+    assert!(output.code == 0 && output.stdout.contains("replaced the document of"), "{output:?}");
+    assert!(output.stdout.contains("media: 2 new, 0 updated, 0 unchanged, read as"), "{output:?}");
     let found = library.run(&["search", "haystack", "--json"]).parse_json();
     assert_eq!(found["total_estimated"], 0, "{found}");
     assert_eq!(import_counts(&library, ""), [0, 0, 2, 0]);

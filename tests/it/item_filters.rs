@@ -72,8 +72,8 @@ fn items_are_filtered_by_modification_date() {
 fn messages_are_filtered_by_their_date() {
     let library = Library::new();
     let messages = (0..5).map(|number| ("human", format!("thimble number {number}")));
-    let talk = claude_conversation("Sewing", messages);
-    library.import_file("chats", "talk.json", talk.to_string());
+    let conversation = claude_conversation("Sewing", messages);
+    library.import_file("chats", "talk.json", conversation.to_string());
     let server = library.serve();
     let client = server.client();
     let found = |filters: Value| count(&search(&client, "chats", &filters));

@@ -244,17 +244,18 @@ fn links_of_one_graph_stay_in_it() {
 #[test]
 fn addresses_and_uris_and_quotes_connect_sources() {
     let library = Library::new();
-    let said = "The crumb of a rye loaf needs a whole day before anybody can cut it well.";
+    let sentence = "The crumb of a rye loaf needs a whole day before anybody can cut it well.";
     let page = format!(
         "<html><head><title>Rye</title><link rel=\"canonical\" \
-         href=\"https://example.org/rye/\"></head><body><p>Long ago.</p><p>{said}</p></body></html>"
+         href=\"https://example.org/rye/\"></head><body><p>Long ago.</p><p>{sentence}</p></body>\
+         </html>"
     );
     library.import_file("media", "rye.html", page);
     let server = library.serve_with_settings(WRITE_ENABLED);
     let client = server.client();
     let hit = client.only_hit("media.search", &json!({ "query": "crumb" }));
     let uri = hit["uri"].as_str().unwrap();
-    let quote = format!("> {}\n> {}\n", &said[..30], &said[30..]).replace("> \n", "");
+    let quote = format!("> {}\n> {}\n", &sentence[..30], &sentence[30..]).replace("> \n", "");
     let text =
         format!("http://www.example.org/rye#top {uri} https://example.com/shared?a=1\n\n{quote}");
     let note = create_note(&client, "Quoting", &text);

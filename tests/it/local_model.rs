@@ -120,8 +120,8 @@ fn incomplete_model_folder_error_names_problem() {
             .arg(library.data_folder())
             .output()
             .unwrap();
-        let said = String::from_utf8(done.stderr).unwrap();
-        assert!(!done.status.success() && said.contains(problem), "{said}");
-        assert!(said.contains(folder.to_str().unwrap()), "{said}");
+        let error = String::from_utf8(done.stderr).unwrap();
+        assert!(!done.status.success() && error.contains(problem), "{error}");
+        assert!(error.contains(folder.to_str().unwrap()), "{error}");
     }
 }

@@ -16,17 +16,17 @@ fn stale_version_error_names_current_version() {
     let note = create_note(&client, "Mooring", "Ropes.");
     client.call_tool("notes.append", &json!({ "note_id": note["id"], "content": "Knots." }));
     for version in [1, 3] {
-        let said = client.expect_tool_error(
+        let error = client.expect_tool_error(
             "notes.update",
             &json!({ "note_id": note["id"], "version": version, "content": "Chains." }),
         );
-        let wanted = format!("at version 2, not {version}");
-        assert!(said.contains(&wanted) && said.contains("read it again"), "{said}");
-        let said = client.expect_tool_error(
+        let expected = format!("at version 2, not {version}");
+        assert!(error.contains(&expected) && error.contains("read it again"), "{error}");
+        let error = client.expect_tool_error(
             "notes.delete",
             &json!({ "note_id": note["id"], "version": version }),
         );
-        assert!(said.contains(&wanted), "{said}");
+        assert!(error.contains(&expected), "{error}");
     }
     assert_eq!(read_note(&client, &note["id"]), ("Ropes.\nKnots.".to_owned(), 2));
     let text = client.call_tool_text("notes.get", &json!({ "note_id": note["id"] }));
@@ -68,8 +68,8 @@ fn concurrent_updates_accept_one_and_reject_other() {
         let answers = call_concurrently(&server, &contents.map(update));
         let won: Vec<usize> = (0..2).filter(|at| answers[*at]["isError"] == false).collect();
         assert_eq!(won.len(), 1, "{round}: {answers:?}");
-        let told = answers[1 - won[0]]["content"][0]["text"].as_str().unwrap();
-        assert!(told.contains("at version 2, not 1"), "{told}");
+        let error = answers[1 - won[0]]["content"][0]["text"].as_str().unwrap();
+        assert!(error.contains("at version 2, not 1"), "{error}");
         assert_eq!(read_note(&client, &note["id"]), (contents[won[0]].to_owned(), 2));
     }
 }

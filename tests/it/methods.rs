@@ -9,8 +9,8 @@ const SESSION_REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", 
 /// Creates a library with a note and a conversation.
 fn sample_library() -> Library {
     let library = Library::with_lanterns();
-    let talk = claude_conversation("Prisms", [("human", "What do prisms do?")]);
-    library.import_file("chats", "chat.json", talk.to_string());
+    let conversation = claude_conversation("Prisms", [("human", "What do prisms do?")]);
+    library.import_file("chats", "chat.json", conversation.to_string());
     library
 }
 
@@ -56,18 +56,22 @@ fn check_common_methods(caller: &dyn McpClient) {
     });
     let completed = caller.call_method("completion/complete", &about);
     assert!(completed["completion"]["values"].is_array(), "{completed}");
-    let talk = caller.call_tool("chats.search", &json!({ "query": "prisms" }))["results"][0].take();
+    let conversation =
+        caller.call_tool("chats.search", &json!({ "query": "prisms" }))["results"][0].take();
     for prompt in caller.call_method("prompts/list", &json!({}))["prompts"].as_array().unwrap() {
         let given = prompt["arguments"].as_array().cloned().unwrap_or_default();
         let arguments: Value = given
             .iter()
             .map(|argument| match argument["name"].as_str().unwrap() {
-                "id" => ("id".to_owned(), talk["conversation_id"].clone()),
+                "id" => ("id".to_owned(), conversation["conversation_id"].clone()),
                 name => (name.to_owned(), json!("prisms")),
             })
             .collect();
-        let asked = json!({ "name": prompt["name"], "arguments": arguments });
-        assert!(caller.call_method("prompts/get", &asked)["messages"].is_array(), "{prompt}");
+        let prompt_request = json!({ "name": prompt["name"], "arguments": arguments });
+        assert!(
+            caller.call_method("prompts/get", &prompt_request)["messages"].is_array(),
+            "{prompt}"
+        );
     }
     assert!(
         caller.expect_tool_error("knowledge.search", &json!({ "query": "" })).contains("query")
@@ -148,7 +152,13 @@ fn subscription_is_acknowledged_first() {
     let wishes = json!({ "notifications": { "resourceSubscriptions": ["media://types"] } });
     let listen = json!({ "jsonrpc": "2.0", "id": "news", "method": "subscriptions/listen", "params": wishes });
     socket.send_message(&with_client_meta(&listen));
-    let told = socket.read_message();
-    assert_eq!(told["method"], "notifications/subscriptions/acknowledged", "{told}");
-    assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "news");
+    let acknowledgement = socket.read_message();
+    assert_eq!(
+        acknowledgement["method"], "notifications/subscriptions/acknowledged",
+        "{acknowledgement}"
+    );
+    assert_eq!(
+        acknowledgement["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+        "news"
+    );
 }

@@ -142,8 +142,8 @@ fn consent_of_known_host_is_remembered() {
     assert!(location_parameter(&again, "code").is_some());
     let more = browser.get(&web.authorization().with("scope", "write").path());
     assert_eq!(more.status, 200, "another right is another question");
-    let asked = browser.get(&web.authorization().with("prompt", "consent").path());
-    assert_eq!(asked.status, 200);
+    let page = browser.get(&web.authorization().with("prompt", "consent").path());
+    assert_eq!(page.status, 200);
     let local = served.register(&["http://127.0.0.1:1234/callback"]);
     local.obtain_code(&browser);
     let again = browser.get(&local.authorization().path());
@@ -191,8 +191,8 @@ fn user_sees_and_revokes_grants() {
     assert_eq!(served.search(token).status, 401);
     assert_eq!(client.refresh(&tokens["refresh_token"]).status, 400);
     assert!(form_field(&browser.get("/account").body, "grant").is_none());
-    let asked = browser.get(&client.authorization().path());
-    assert_eq!(asked.status, 200, "a revoked client is not let in without a question");
+    let page = browser.get(&client.authorization().path());
+    assert_eq!(page.status, 200, "a revoked client is not let in without a question");
     let left = browser.submit("/account/logout", &account, &[]);
     assert_eq!(left.status, 303);
     assert_eq!(browser.get("/account").header("location"), Some("/login"));

@@ -258,10 +258,10 @@ fn changed_document_needs_a_new_answer() {
     let old = browser.get(&url.path());
     assert_eq!((old.status, old.header("location")), (400, None), "the address is gone");
     let new = url.with("redirect_uri", "https://evil.example/callback");
-    let asked = browser.get(&new.path());
-    assert!(asked.status == 200 && asked.body.contains("evil.example"), "{asked:?}");
+    let page = browser.get(&new.path());
+    assert!(page.status == 200 && page.body.contains("evil.example"), "{page:?}");
     // An answer to the page of before does not hold for the document of now.
-    let csrf = form_field(&asked.body, "csrf").unwrap();
+    let csrf = form_field(&page.body, "csrf").unwrap();
     let query = new.path();
     let query = query.split_once('?').unwrap().1;
     let shown = form_field(&consent.body, "shown").unwrap();

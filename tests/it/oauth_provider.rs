@@ -94,9 +94,12 @@ fn provider_logs_in_user_with_account() {
     let code = location_parameter(&browser.agree(&consent), "code").unwrap();
     let tokens = client.exchange_code(&code).json();
     assert_eq!(served.search(tokens["access_token"].as_str().unwrap()).status, 200);
-    let asked = provider.site.received();
-    let asked = asked.iter().find(|it| it.path == "/token").unwrap();
-    assert!(asked.body.contains("code_verifier=") && asked.authorization.is_none(), "{asked:?}");
+    let requests = provider.site.received();
+    let token_request = requests.iter().find(|it| it.path == "/token").unwrap();
+    assert!(
+        token_request.body.contains("code_verifier=") && token_request.authorization.is_none(),
+        "{token_request:?}"
+    );
 }
 
 #[test]
@@ -111,11 +114,14 @@ fn provider_secret_is_sent_in_header() {
     let begun = Provider::begin(&browser, "/login");
     let done = provider.finish(&browser, &begun, json!({ "sub": "ada" }));
     assert_eq!(done.header("location"), Some("/"), "{done:?}");
-    let asked = provider.site.received();
-    let asked = asked.iter().find(|it| it.path == "/token").unwrap();
+    let requests = provider.site.received();
+    let token_request = requests.iter().find(|it| it.path == "/token").unwrap();
     // The Base64 of `vademecum:a+secret%3A%2B`.
-    assert_eq!(asked.authorization.as_deref(), Some("Basic dmFkZW1lY3VtOmErc2VjcmV0JTNBJTJC"));
-    assert!(!asked.body.contains("secret"), "{asked:?}");
+    assert_eq!(
+        token_request.authorization.as_deref(),
+        Some("Basic dmFkZW1lY3VtOmErc2VjcmV0JTNBJTJC")
+    );
+    assert!(!token_request.body.contains("secret"), "{token_request:?}");
 }
 
 #[test]

@@ -190,9 +190,9 @@ fn cors_preflight_and_challenge_work_for_allowed_origin() {
     let server = serve_with_oauth_settings(&listed);
     let request = server.request("OPTIONS", "/mcp").header("origin", origin);
     let request = request.header("access-control-request-method", "POST");
-    let told = request.header("access-control-request-headers", "authorization").send();
-    let allowed = told.header("access-control-allow-headers").unwrap_or_default();
-    assert!(told.status == 200 && allowed.contains("authorization"), "{told:?}");
+    let response = request.header("access-control-request-headers", "authorization").send();
+    let allowed = response.header("access-control-allow-headers").unwrap_or_default();
+    assert!(response.status == 200 && allowed.contains("authorization"), "{response:?}");
     let refused = server.client().with_header("origin", origin).ping();
     assert_eq!(refused.status, 401);
     assert_eq!(refused.header("access-control-allow-origin"), Some(origin));

@@ -169,9 +169,9 @@ fn metrics_require_admin_scope() {
     let challenge = refused.header("www-authenticate").unwrap();
     assert!(challenge.contains("insufficient_scope") && challenge.contains("scope=\"admin\""));
     assert!(!refused.body.contains("vademecum_"), "{refused:?}");
-    let told = metrics().header("authorization", &format!("Bearer {admin}")).send();
-    assert_eq!(told.status, 200);
-    let figures = MetricsSnapshot::from_response(told);
+    let response = metrics().header("authorization", &format!("Bearer {admin}")).send();
+    assert_eq!(response.status, 200);
+    let figures = MetricsSnapshot::from_response(response);
     for name in ["telltale", "operator", &reader[4..20], &admin[4..20]] {
         assert!(!figures.0.contains(name), "{}", figures.0);
     }
@@ -243,14 +243,14 @@ fn readiness_reports_stopping_while_draining() {
     assert_eq!(readiness(&server), (200, "ready".to_owned()));
     let sent = Command::new("kill").args(["-TERM", &server.process().to_string()]).status();
     assert!(sent.unwrap().success());
-    let said = loop {
+    let answer = loop {
         match readiness(&server) {
             // The signal has not been handled yet.
             (200, word) => assert_eq!(word, "ready"),
             other => break other,
         }
     };
-    assert_eq!(said, (503, "stopping".to_owned()));
+    assert_eq!(answer, (503, "stopping".to_owned()));
     assert_eq!(server.request("GET", "/health/live").send().status, 200);
     server.assert_alive();
     assert_eq!(
@@ -403,7 +403,7 @@ fn log_contains_no_queries_contents_or_keys() {
 
 #[test]
 fn trace_export_contains_no_request_contents() {
-    let (sender, told) = channel();
+    let (sender, receiver) = channel();
     let collector = FakeProvider::new(move |question| {
         // The test may have finished.
         drop(sender.send(question.clone()));
@@ -414,7 +414,7 @@ fn trace_export_contains_no_request_contents() {
         .serve_with_settings(&format!("[telemetry]\notlp_endpoint = \"{}\"", collector.url("")));
     let client = server.client().with_header("traceparent", &traceparent_header(TRACE));
     client.call_tool("knowledge.search", &json!({ "query": "lantern telltale" }));
-    let question = told.recv_timeout(Duration::from_secs(30)).unwrap();
+    let question = receiver.recv_timeout(Duration::from_secs(30)).unwrap();
     assert_eq!(question.path, "/v1/traces");
     let span = &question.body["resourceSpans"][0]["scopeSpans"][0]["spans"][0];
     assert_eq!((&span["traceId"], &span["parentSpanId"]), (&json!(TRACE), &json!(PARENT)));
@@ -424,7 +424,7 @@ fn trace_export_contains_no_request_contents() {
     let unsampled = server.client().with_header("traceparent", &format!("00-{TRACE}-{PARENT}-00"));
     unsampled.call_method("ping", &json!({}));
     server.client().call_method("tools/list", &json!({}));
-    let question = told.recv_timeout(Duration::from_secs(30)).unwrap();
+    let question = receiver.recv_timeout(Duration::from_secs(30)).unwrap();
     let spans = question.body["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
     let names: Vec<_> = spans.iter().map(|span| span["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["tools/list"]);

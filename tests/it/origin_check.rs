@@ -157,11 +157,12 @@ fn cors_headers_are_sent_to_allowed_origins() {
     let server = Library::new().serve_with_settings(listed);
     let request = server.request("OPTIONS", "/mcp").header("origin", "http://localhost:3000");
     let request = request.header("access-control-request-method", "POST");
-    let told =
+    let response =
         request.header("access-control-request-headers", "content-type,mcp-session-id").send();
-    assert_eq!(told.status, 200);
-    assert_eq!(told.header("access-control-allow-origin"), Some("http://localhost:3000"));
-    let allowed = told.header("access-control-allow-headers").unwrap_or_default().to_lowercase();
+    assert_eq!(response.status, 200);
+    assert_eq!(response.header("access-control-allow-origin"), Some("http://localhost:3000"));
+    let allowed =
+        response.header("access-control-allow-headers").unwrap_or_default().to_lowercase();
     assert!(allowed.contains("mcp-session-id") && allowed.contains("content-type"), "{allowed}");
 
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });

@@ -60,8 +60,8 @@ fn meeting_minutes_library() -> Library {
         );
     }
     let chats = (0..12).map(|number| {
-        let said = ["What was agreed?".to_owned(), long_text(number)];
-        claude_conversation(&long_title(number), ["human", "assistant"].into_iter().zip(said))
+        let texts = ["What was agreed?".to_owned(), long_text(number)];
+        claude_conversation(&long_title(number), ["human", "assistant"].into_iter().zip(texts))
     });
     library.write_file("chats/chats.json", Value::from(chats.collect::<Vec<_>>()).to_string());
     let named: Vec<(String, String)> =

@@ -51,8 +51,8 @@ fn pages_need_a_login_and_come_back_to_it() {
         assert_eq!(answer.status, 303, "{path}");
         assert!(location.starts_with("/login?page=") || path == "/", "{path}: {location}");
     }
-    let asked = browser.get("/search?q=chrysoberyl");
-    let login = browser.get(asked.header("location").unwrap());
+    let redirect = browser.get("/search?q=chrysoberyl");
+    let login = browser.get(redirect.header("location").unwrap());
     let code = library.run(&["login", "--config", &settings_of(&library)]).stdout;
     let code = code.trim().split_once("code=").unwrap().1;
     let done = browser.submit("/login/code", &login, &[("code", code)]);

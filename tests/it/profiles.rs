@@ -122,9 +122,9 @@ fn invalid_profile_error_names_location() {
     assert_eq!(done.code, 2, "{done:?}");
     let file = library.file_path("settings.toml");
     let check = library.run(&["check", "--config", file.to_str().unwrap()]);
-    for said in [done.stderr, check.stderr] {
+    for error in [done.stderr, check.stderr] {
         for part in ["profiles.shop", "`database`", "add database =", "line 1"] {
-            assert!(said.contains(part), "{part}: {said}");
+            assert!(error.contains(part), "{part}: {error}");
         }
     }
 }
@@ -188,11 +188,11 @@ fn secrets_never_appear_in_output_or_log() {
         sealed.display(),
         dsn.display()
     );
-    let mut said = vec![made];
+    let mut outputs = vec![made];
     for name in ["plain", "go", "filed", "sealed", "hidden", "tunnel"] {
         for arguments in [["show", name], ["test", name], ["doctor", name]] {
             for more in [&["--log", "trace"][..], &["--log", "trace", "--json"]] {
-                said.push(run_profile_command(
+                outputs.push(run_profile_command(
                     &library,
                     &settings,
                     &[&arguments[..], more].concat(),
@@ -200,16 +200,16 @@ fn secrets_never_appear_in_output_or_log() {
             }
         }
     }
-    said.push(run_profile_command(&library, &settings, &["list", "--log", "trace"]));
+    outputs.push(run_profile_command(&library, &settings, &["list", "--log", "trace"]));
     let file = library.file_path("settings.toml");
     let config = ["--config", file.to_str().unwrap(), "--log", "trace"];
     for command in ["check", "mcp", "search lantern"] {
-        said.push(library.run(&[&command.split(' ').collect::<Vec<_>>()[..], &config].concat()));
+        outputs.push(library.run(&[&command.split(' ').collect::<Vec<_>>()[..], &config].concat()));
     }
-    for done in &said {
+    for done in &outputs {
         assert!(!done.stdout.contains(MARK) && !done.stderr.contains(MARK), "{done:?}");
     }
-    let failed = said.iter().filter(|done| done.code == 3).count();
+    let failed = outputs.iter().filter(|done| done.code == 3).count();
     assert_eq!(failed, 24, "each `test` and `doctor` got as far as the closed port");
 }
 
@@ -253,8 +253,8 @@ fn rejected_password_is_not_shown() {
         let done = run_profile_command(&library, &settings, &[command, "shop", "--log", "trace"]);
         assert_eq!(done.code, 3, "{done:?}");
         assert_eq!(serving.join().unwrap(), [MARK.as_bytes(), b"\0"].concat());
-        let said = format!("{}{}", done.stdout, done.stderr);
-        assert!(said.contains("rejected the login") && !said.contains(MARK), "{said}");
+        let output = format!("{}{}", done.stdout, done.stderr);
+        assert!(output.contains("rejected the login") && !output.contains(MARK), "{output}");
     }
 }
 
@@ -355,15 +355,15 @@ fn keyring_secret_is_read_or_error_suggests_alternatives() {
             .unwrap();
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
     };
-    let (code, said) = test();
-    assert!(code == 2 && said.contains("secret-tool is not installed"), "{said}");
-    assert!(said.contains("file:PATH") && said.contains("encrypted:PATH"), "{said}");
+    let (code, error) = test();
+    assert!(code == 2 && error.contains("secret-tool is not installed"), "{error}");
+    assert!(error.contains("file:PATH") && error.contains("encrypted:PATH"), "{error}");
     let script = "#!/bin/sh\n[ \"$*\" = 'lookup service vademecum username ada' ] && echo s3cret\n";
     set_mode(&library.write_file("bin/secret-tool", script), 0o700);
     assert_eq!(test().0, 3, "it gets as far as the closed port");
     fs::write(library.file_path("bin/secret-tool"), "#!/bin/sh\nexit 1\n").unwrap();
-    let (code, said) = test();
-    assert!(code == 2 && said.contains("secret-tool store"), "{said}");
+    let (code, error) = test();
+    assert!(code == 2 && error.contains("secret-tool store"), "{error}");
 }
 
 /// Authenticates with a new API key of a user.

@@ -14,9 +14,9 @@ fn search_request(tool: &str, meta: &Value) -> Value {
 }
 
 /// Asserts that each message reports one more of the five sources.
-fn assert_source_progress(told: &[Value]) {
+fn assert_source_progress(notifications: &[Value]) {
     let mut named = BTreeSet::new();
-    for (message, number) in told.iter().zip(1..) {
+    for (message, number) in notifications.iter().zip(1..) {
         assert_eq!(message["method"], "notifications/progress", "{message}");
         let params = &message["params"];
         assert_eq!(params["progressToken"], "p", "{message}");
@@ -27,7 +27,7 @@ fn assert_source_progress(told: &[Value]) {
         let text = params["message"].as_str().unwrap();
         named.insert(text.strip_suffix(" answered").unwrap().to_owned());
     }
-    assert_eq!(named, SOURCES.map(str::to_owned).into(), "{told:?}");
+    assert_eq!(named, SOURCES.map(str::to_owned).into(), "{notifications:?}");
 }
 
 #[test]
@@ -35,9 +35,10 @@ fn http_progress_stream_ends_with_result() {
     let server = Library::with_item_per_source("Beach", "A pebble.").serve();
     let request = search_request("knowledge.search", &json!({ "progressToken": "p" }));
     for _ in 0..2 {
-        let mut told = server.request("POST", "/mcp").json(&request).stream().remaining_messages();
-        let answer = told.pop().unwrap();
-        assert_source_progress(&told);
+        let mut notifications =
+            server.request("POST", "/mcp").json(&request).stream().remaining_messages();
+        let answer = notifications.pop().unwrap();
+        assert_source_progress(&notifications);
         assert_eq!(answer["id"], 1);
         assert_eq!(answer["result"]["structuredContent"]["total_estimated"], 5, "{answer}");
     }
@@ -48,8 +49,8 @@ fn single_source_search_reports_one_step() {
     let server = Library::with_item_per_source("Beach", "A pebble.").serve();
     for tool in SOURCES.map(|source| format!("{source}.search")) {
         let request = search_request(&tool, &json!({ "progressToken": 7 }));
-        let told = server.request("POST", "/mcp").json(&request).stream().remaining_messages();
-        let [progress, answer] = told.as_slice() else { panic!("{told:?}") };
+        let messages = server.request("POST", "/mcp").json(&request).stream().remaining_messages();
+        let [progress, answer] = messages.as_slice() else { panic!("{messages:?}") };
         assert_eq!(
             (&progress["params"]["progress"], &progress["params"]["total"]),
             (&json!(1.0), &json!(1.0))
@@ -78,13 +79,13 @@ fn websocket_and_stdio_report_progress_before_result() {
     let server = library.serve();
     let socket = server.open_websocket();
     socket.send_message(&request);
-    let told: Vec<Value> = SOURCES.iter().map(|_| socket.read_message()).collect();
-    assert_source_progress(&told);
+    let notifications: Vec<Value> = SOURCES.iter().map(|_| socket.read_message()).collect();
+    assert_source_progress(&notifications);
     assert_eq!(socket.read_message()["result"]["isError"], false);
     let pipe = library.open_stdio();
     pipe.write_line(&request.to_string());
-    let told: Vec<Value> = SOURCES.iter().map(|_| pipe.read_message()).collect();
-    assert_source_progress(&told);
+    let notifications: Vec<Value> = SOURCES.iter().map(|_| pipe.read_message()).collect();
+    assert_source_progress(&notifications);
     assert_eq!(pipe.read_message()["result"]["isError"], false);
 }
 
@@ -95,8 +96,8 @@ fn failed_source_is_reported_as_log_warning() {
     let late = json!({ "source": "prompts", "reason": "took too long" });
     let socket = server.open_websocket();
     socket.send_message(&search_request("knowledge.search", &json!({ "progressToken": "p" })));
-    let told: Vec<Value> = SOURCES.iter().map(|_| socket.read_message()).collect();
-    assert_eq!(told[4]["params"]["message"], "prompts took too long", "{told:?}");
+    let messages: Vec<Value> = SOURCES.iter().map(|_| socket.read_message()).collect();
+    assert_eq!(messages[4]["params"]["message"], "prompts took too long", "{messages:?}");
     let warning = socket.read_message();
     assert_eq!(warning["method"], "notifications/message");
     assert_eq!(

@@ -135,11 +135,11 @@ fn research_prompt_contains_topic_and_filters() {
 #[test]
 fn summarize_prompt_embeds_conversation() {
     let library = Library::new();
-    let talk = claude_conversation(
+    let conversation = claude_conversation(
         "Sour rye",
         [("human", "Why is rye sour?"), ("assistant", "Bacteria.")],
     );
-    library.import_file("chats", "chat.json", talk.to_string());
+    library.import_file("chats", "chat.json", conversation.to_string());
     let server = library.serve();
     let client = server.client();
     let hit = client.only_hit("chats.search", &json!({ "query": "bacteria" }));
@@ -163,8 +163,9 @@ fn summarize_prompt_embeds_conversation() {
 fn summarize_prompt_names_offset_of_rest() {
     let library = Library::new();
     let long = "A very long answer. ".repeat(2_000);
-    let said = (0..8).map(|number| (if number % 2 == 0 { "human" } else { "assistant" }, &long));
-    library.import_file("chats", "chat.json", claude_conversation("Long", said).to_string());
+    let messages =
+        (0..8).map(|number| (if number % 2 == 0 { "human" } else { "assistant" }, &long));
+    library.import_file("chats", "chat.json", claude_conversation("Long", messages).to_string());
     let server = library.serve();
     let client = server.client();
     let found = client.call_tool("chats.search", &json!({ "query": "Long", "by": "title" }));

@@ -196,11 +196,11 @@ fn profiles_listed_by_name_without_secrets() {
     let shop = ProfileDatabases::new();
     let server = shop.serve();
     let list = server.client().call_tool("profile_list", &json!({}))["data"]["profiles"].clone();
-    let told: Vec<_> =
+    let listed: Vec<_> =
         list.as_array().unwrap().iter().map(|it| (&it["name"], &it["mode"])).collect();
     let read_only = json!("read-only");
     assert_eq!(
-        told,
+        listed,
         [(&json!("lite"), &read_only), (&json!("maria"), &read_only), (&json!("pg"), &read_only)]
     );
     assert_eq!((&list[2]["db"], &list[2]["description"]), (&json!("postgres"), &json!("The shop")));
@@ -290,8 +290,8 @@ fn default_profile_of_other_users_is_ignored() {
     let server = shop.library.serve_multi_user(&format!("{start}[profiles.maria]{rest}"));
     let client = |key: &str| server.client().with_bearer_token(key);
     let version = json!({ "query": "SELECT version()" });
-    let told = client(&ada).tool_result("query_database", &version);
-    assert_eq!(told["structuredContent"]["database"], "pg", "{told}");
+    let result = client(&ada).tool_result("query_database", &version);
+    assert_eq!(result["structuredContent"]["database"], "pg", "{result}");
     let error = client(&bob).expect_tool_error("query_database", &version);
     assert!(error.contains("available profiles: lite, maria"), "{error}");
     for uri in ["pg://system_info", "pg://pg/system_info"] {

@@ -60,7 +60,7 @@ fn query_prints_rows_in_every_format() {
 fn query_reads_statement_from_standard_input() {
     let trio = AllEngines::with_statements(BREADS_SQL);
     let file = trio.write_settings("");
-    let mut asked = vademecum_command()
+    let mut process = vademecum_command()
         .args(["query", "--profile", "lite", "--format", "csv", "-", "--config"])
         .arg(&file)
         .stdin(Stdio::piped())
@@ -68,8 +68,8 @@ fn query_reads_statement_from_standard_input() {
         .spawn()
         .unwrap();
     let sql = b"SELECT name\nFROM breads -- all of them\nWHERE id < 3 ORDER BY id;\n";
-    asked.stdin.take().unwrap().write_all(sql).unwrap();
-    let output = asked.wait_with_output().unwrap();
+    process.stdin.take().unwrap().write_all(sql).unwrap();
+    let output = process.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "name\nrye\nspelt\n");
     let done = run_query(&trio, "lite", &[" "]);
     assert!(done.code == 2 && done.stderr.contains("no statement given"), "{done:?}");

@@ -57,8 +57,8 @@ pub(crate) fn chunk_ids(found: &Value) -> Vec<&str> {
 fn expect_error(server: &Server, tool: &str, arguments: &Value) -> (String, String) {
     let text = server.client().expect_tool_error(tool, arguments);
     let error: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text}"));
-    let said = |name: &str| error["error"][name].as_str().unwrap().to_owned();
-    (said("code"), said("message"))
+    let error_field = |name: &str| error["error"][name].as_str().unwrap().to_owned();
+    (error_field("code"), error_field("message"))
 }
 
 fn search_fts(server: &Server, arguments: &Value) -> Value {
@@ -355,8 +355,8 @@ fn fts_then_vec_reranks_candidates_by_vector() {
 #[test]
 fn get_chunks_preserves_requested_order() {
     let (_library, server) = serve_posts();
-    let asked = json!({ "chunk_ids": ["posts:1#1", "posts:9#0", "posts:1#0", "no id"] });
-    let read = server.client().call_tool("rag.get_chunks", &asked);
+    let arguments = json!({ "chunk_ids": ["posts:1#1", "posts:9#0", "posts:1#0", "no id"] });
+    let read = server.client().call_tool("rag.get_chunks", &arguments);
     let chunks = read["chunks"].as_array().unwrap();
     assert_eq!(
         (&chunks[0]["chunk_id"], &chunks[1]["chunk_id"]),
@@ -406,8 +406,8 @@ fn reply_text_is_limited_to_two_million_bytes() {
 #[test]
 fn get_docs_returns_full_text() {
     let (_library, server) = serve_posts();
-    let asked = json!({ "doc_ids": ["posts:1", "x') OR ('1'='1"] });
-    let read = server.client().call_tool("rag.get_docs", &asked);
+    let arguments = json!({ "doc_ids": ["posts:1", "x') OR ('1'='1"] });
+    let read = server.client().call_tool("rag.get_docs", &arguments);
     let docs = read["docs"].as_array().unwrap();
     assert_eq!(docs.len(), 1);
     assert_eq!(docs[0]["pk_json"], json!({ "Id": 1 }));

@@ -25,8 +25,8 @@ fn expect_error(client: &HttpClient<'_>, tool: &str, arguments: &Value) -> (Stri
     assert_eq!(result["isError"], true, "{result}");
     let text = result["content"][0]["text"].as_str().unwrap();
     let answer: Value = serde_json::from_str(text).unwrap();
-    let said = |name: &str| answer["error"][name].as_str().unwrap().to_owned();
-    (said("code"), said("message"))
+    let error_field = |name: &str| answer["error"][name].as_str().unwrap().to_owned();
+    (error_field("code"), error_field("message"))
 }
 
 /// Polls `rag.admin.stats` until the first source satisfies the condition, for at most 60 seconds.

@@ -29,15 +29,15 @@ fn nested_pdf(depth: usize) -> Vec<u8> {
         format!("<</Length {}>>\nstream\n{stream}\nendstream", stream.len()),
     ];
     let mut paper = "%PDF-1.4\n".to_owned();
-    let mut places = String::new();
+    let mut offsets = String::new();
     for (number, object) in (1..).zip(&objects) {
-        writeln!(places, "{:010} 00000 n ", paper.len()).unwrap();
+        writeln!(offsets, "{:010} 00000 n ", paper.len()).unwrap();
         writeln!(paper, "{number} 0 obj\n{object}\nendobj").unwrap();
     }
     let start = paper.len();
     write!(
         paper,
-        "xref\n0 5\n0000000000 65535 f \n{places}trailer\n\
+        "xref\n0 5\n0000000000 65535 f \n{offsets}trailer\n\
          <</Size 5/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n"
     )
     .unwrap();

@@ -48,12 +48,12 @@ fn connect(server: &Server) -> TcpStream {
 /// Reads everything that the server sends until it closes the connection. The server may close it
 /// before it has read the full request.
 fn read_until_close(mut stream: TcpStream) -> String {
-    let mut said = Vec::new();
-    match stream.read_to_end(&mut said) {
+    let mut response = Vec::new();
+    match stream.read_to_end(&mut response) {
         Ok(_) => {}
         Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}"),
     }
-    String::from_utf8(said).unwrap()
+    String::from_utf8(response).unwrap()
 }
 
 #[test]
@@ -72,8 +72,8 @@ fn endless_headers_cause_timeout() {
             .collect();
         server.assert_alive();
         for stream in streams {
-            let said = read_until_close(stream);
-            assert!(said.is_empty() || said.starts_with("HTTP/1.1 408"), "{said}");
+            let response = read_until_close(stream);
+            assert!(response.is_empty() || response.starts_with("HTTP/1.1 408"), "{response}");
         }
     });
 }
@@ -95,8 +95,11 @@ fn endless_bodies_cause_timeout() {
             .collect();
         server.assert_alive();
         for stream in streams {
-            let said = read_until_close(stream);
-            assert!(said.starts_with("HTTP/1.1 408") && said.contains("body_seconds"), "{said}");
+            let response = read_until_close(stream);
+            assert!(
+                response.starts_with("HTTP/1.1 408") && response.contains("body_seconds"),
+                "{response}"
+            );
         }
     });
 }
@@ -111,8 +114,8 @@ fn stalled_connection_is_closed() {
     let whole = format!("{JSON_HEAD}content-length: {length}\r\n\r\n{ping}");
     // The second request is never completed, so the connection does not count as idle.
     stream.write_all(format!("{whole}POST /mcp HTTP/1.1\r\nhost: ").as_bytes()).unwrap();
-    let said = read_until_close(stream);
-    assert!(said.starts_with("HTTP/1.1 200") && said.ends_with('}'), "{said}");
+    let response = read_until_close(stream);
+    assert!(response.starts_with("HTTP/1.1 200") && response.ends_with('}'), "{response}");
 }
 
 /// Python's `httpx` keeps idle connections for five seconds. If the server closed one at the same
@@ -124,10 +127,10 @@ fn keep_alive_exceeds_that_of_common_clients() {
     for pause in [0, 6] {
         thread::sleep(Duration::from_secs(pause));
         stream.write_all(b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
-        let mut said = [0; 4_096];
-        let length = stream.read(&mut said).unwrap();
-        let said = String::from_utf8_lossy(&said[..length]);
-        assert!(said.starts_with("HTTP/1.1 200"), "after {pause} s: {said:?}");
+        let mut buffer = [0; 4_096];
+        let length = stream.read(&mut buffer).unwrap();
+        let response = String::from_utf8_lossy(&buffer[..length]);
+        assert!(response.starts_with("HTTP/1.1 200"), "after {pause} s: {response:?}");
     }
 }
 
@@ -144,10 +147,10 @@ fn oversized_headers_are_rejected() {
                 // The server may reject the request before it is fully sent, so write errors are
                 // ignored.
                 drop(stream.write_all(head.as_bytes()));
-                let said = read_until_close(stream);
+                let response = read_until_close(stream);
                 let refused =
-                    ["HTTP/1.1 431", "HTTP/1.1 400"].iter().any(|it| said.starts_with(it));
-                assert!(said.is_empty() || refused, "{said}");
+                    ["HTTP/1.1 431", "HTTP/1.1 400"].iter().any(|it| response.starts_with(it));
+                assert!(response.is_empty() || refused, "{response}");
             }
         }
     });

@@ -8,10 +8,10 @@ use crate::support::{HttpClient, Library, McpClient, SOURCES, claude_conversatio
 fn transcript_formats_have_exact_times() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
-    let talk = client.only_hit("media.search", &json!({ "query": "paraffin" }));
+    let recording = client.only_hit("media.search", &json!({ "query": "paraffin" }));
     let transcript = |more: Value| {
         let mut arguments = more;
-        arguments["media_id"] = talk["id"].clone();
+        arguments["media_id"] = recording["id"].clone();
         client.call_tool("media.transcript", &arguments)["content"].clone()
     };
     assert_eq!(
@@ -59,20 +59,20 @@ fn transcript_formats_have_exact_times() {
 fn exported_transcript_reimports_with_same_cues() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
-    let talk = client.only_hit("media.search", &json!({ "query": "paraffin" }));
+    let recording = client.only_hit("media.search", &json!({ "query": "paraffin" }));
     let segments = |client: &HttpClient<'_>, id: &Value| {
         let arguments = json!({ "media_id": id, "format": "json" });
         client.call_tool("media.transcript", &arguments)["content"]["segments"].clone()
     };
     for format in ["vtt", "srt"] {
-        let arguments = json!({ "media_id": talk["id"], "format": format });
+        let arguments = json!({ "media_id": recording["id"], "format": format });
         let written = client.call_tool("media.transcript", &arguments)["content"].clone();
         let again = Library::new();
         again.import_file("media", &format!("talk.{format}"), written.as_str().unwrap());
         let server = again.serve();
         let copy = server.client().only_hit("media.search", &json!({ "query": "paraffin" }));
         let (before, after) =
-            (segments(&client, &talk["id"]), segments(&server.client(), &copy["id"]));
+            (segments(&client, &recording["id"]), segments(&server.client(), &copy["id"]));
         for (one, other) in before.as_array().unwrap().iter().zip(after.as_array().unwrap()) {
             assert_eq!((&one["start"], &one["end"]), (&other["start"], &other["end"]), "{format}");
         }
@@ -84,8 +84,8 @@ fn exported_transcript_reimports_with_same_cues() {
 fn recording_lists_transcript_as_attachment() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
-    let talk = client.only_hit("media.search", &json!({ "query": "paraffin" }));
-    let item = client.call_tool("media.get", &json!({ "media_id": talk["id"] }));
+    let recording = client.only_hit("media.search", &json!({ "query": "paraffin" }));
+    let item = client.call_tool("media.get", &json!({ "media_id": recording["id"] }));
     let attachment = &item["attachments"][0];
     assert_eq!((&attachment["type"], &attachment["cues"]), (&json!("transcript"), &json!(3)));
     let read = client.call_method("resources/read", &json!({ "uri": attachment["uri"] }));
@@ -133,8 +133,8 @@ fn long_resource_names_call_that_reads_on() {
     let library = Library::new();
     library.import_file("media", "long.txt", format!("thimble {}end", "hay ".repeat(40_000)));
     let messages = (0..500).map(|number| ("human", format!("thimble number {number}")));
-    let talk = claude_conversation("Long talk", messages);
-    library.import_file("chats", "talk.json", talk.to_string());
+    let conversation = claude_conversation("Long talk", messages);
+    library.import_file("chats", "talk.json", conversation.to_string());
     let server = library.serve();
     let client = server.client();
     for (source, head) in [("media", "[0 to 100000 of 160011; "), ("chats", "[0 to 200 of 500; ")] {

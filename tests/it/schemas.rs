@@ -106,7 +106,7 @@ fn every_argument_name_is_explained() {
         let inner = &arguments.get("retrieval").unwrap_or(&Value::Null)["properties"];
         for (argument, schema) in arguments.iter().chain(inner.as_object().into_iter().flatten()) {
             taken.insert(argument.clone());
-            let is_described = schema["description"].as_str().is_some_and(|said| !said.is_empty());
+            let is_described = schema["description"].as_str().is_some_and(|text| !text.is_empty());
             // Names of values, or a default, may say enough.
             if is_described || schema.get("enum").is_some() || schema.get("default").is_some() {
                 explained.insert(argument.clone());

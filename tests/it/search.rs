@@ -235,12 +235,15 @@ fn snippet_has_requested_length_and_contains_match() {
             );
             assert!(snippet.as_str().unwrap().contains("thimble"), "{tool}: {snippet}");
         }
-        for (wish, longest) in
+        for (requested, longest) in
             [(0, 1), (1, 1), (40, 40), (700, 700), (1_000, 1_000), (99_999, 1_000)]
         {
-            for snippet in snippets(&json!({ "query": "thimble", "snippet_length": wish })) {
+            for snippet in snippets(&json!({ "query": "thimble", "snippet_length": requested })) {
                 let length = char_count(&snippet);
-                assert!(length <= longest && length >= longest / 2, "{tool}: {length} for {wish}");
+                assert!(
+                    length <= longest && length >= longest / 2,
+                    "{tool}: {length} for {requested}"
+                );
                 assert!(longest < 40 || snippet.as_str().unwrap().contains("thimble"), "{tool}");
             }
         }

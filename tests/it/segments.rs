@@ -275,12 +275,12 @@ fn failing_provider_matters_only_without_text_hits() {
     );
     let server = manuals().serve_with_settings(&settings);
     let client = server.client();
-    let asked =
+    let search_call =
         |phrase: &str| json!({ "name": "rag_search", "arguments": { "search_phrases": [phrase] } });
-    let found = client.call_method("tools/call", &asked("basic features of product X"));
+    let found = client.call_method("tools/call", &search_call("basic features of product X"));
     assert_eq!(found["status"], "success");
     assert_eq!(file_names(found["segments"].as_array().unwrap())[0], "basic.pdf");
-    let (code, message) = client.expect_error("tools/call", &asked("zebra crossing"));
+    let (code, message) = client.expect_error("tools/call", &search_call("zebra crossing"));
     assert_eq!(code, -32603, "{message}");
     assert!(message.starts_with("RAG search failed: openai"), "{message}");
     assert!(!message.contains("127.0.0.1"), "{message}");

@@ -259,10 +259,11 @@ fn url_config_applies_to_request() {
 #[test]
 fn config_values_are_clamped() {
     let server = Library::with_item_per_source("Attic", &haystack_text()).serve();
-    for (wish, least, most) in [(99_999, 900, 1_000), (0, 1, 1), (-5, 1, 1)] {
-        let client = server.client().with_query(&config_query(&json!({ "snippet_length": wish })));
+    for (requested, least, most) in [(99_999, 900, 1_000), (0, 1, 1), (-5, 1, 1)] {
+        let client =
+            server.client().with_query(&config_query(&json!({ "snippet_length": requested })));
         let length = longest_snippet(&client, &json!({ "query": "thimble" }));
-        assert!((least..=most).contains(&length), "{length} for {wish}");
+        assert!((least..=most).contains(&length), "{length} for {requested}");
     }
 }
 
@@ -306,9 +307,9 @@ fn every_config_option_is_applied() {
 #[test]
 fn handshake_config_applies_to_session() {
     let server = Library::with_item_per_source("Attic", &haystack_text()).serve();
-    let wish = json!({ "snippet_length": 70 });
-    let base64 = STANDARD.encode(wish.to_string());
-    for config in [wish, json!(base64)] {
+    let settings = json!({ "snippet_length": 70 });
+    let base64 = STANDARD.encode(settings.to_string());
+    for config in [settings, json!(base64)] {
         let session = server.open_session_with(&json!({
             "protocolVersion": "2025-11-25", "capabilities": {},
             "clientInfo": { "name": "test", "version": "1" }, "config": config,

@@ -56,9 +56,9 @@ fn serve(library: &Library, database: &TestDatabase) -> Server {
 }
 
 fn search(server: &Server, more: &Value) -> (Value, String) {
-    let mut asked = json!({ "table_name": "wiki", "query_text": "knead rye dough" });
-    asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let call = json!({ "name": "similarity_search", "arguments": asked });
+    let mut arguments = json!({ "table_name": "wiki", "query_text": "knead rye dough" });
+    arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let call = json!({ "name": "similarity_search", "arguments": arguments });
     let result = server.client().call_method("tools/call", &call);
     assert_ne!(result["isError"], true, "{result}");
     let text = result["content"][0]["text"].as_str().unwrap().to_owned();
@@ -170,9 +170,9 @@ fn refusal_names_problem_and_remedy() {
         (json!({ "top_n": 0 }), ["top_n", "1 to 100", "0"]),
         (json!({ "query_text": " " }), ["query_text", "empty", "pass a question"]),
     ] {
-        let mut asked = json!({ "table_name": "wiki", "query_text": "rye" });
-        asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let refused = server.client().expect_tool_error("similarity_search", &asked);
+        let mut arguments = json!({ "table_name": "wiki", "query_text": "rye" });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let refused = server.client().expect_tool_error("similarity_search", &arguments);
         for word in words {
             assert!(refused.contains(word), "{word}: {refused}");
         }

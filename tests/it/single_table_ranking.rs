@@ -344,8 +344,8 @@ fn matches_reference(found: &[String], one: &ReferenceTable, query: &str) -> boo
     let exact = one.rank(query);
     let scores: HashMap<&str, f64> =
         exact.iter().map(|(uri, score)| (uri.as_str(), *score)).collect();
-    let places = found.iter().zip(&exact);
-    let mut in_place = places.map(|(uri, (_, score))| {
+    let ranks = found.iter().zip(&exact);
+    let mut in_place = ranks.map(|(uri, (_, score))| {
         let own = scores.get(uri.as_str()).copied().unwrap_or(f64::NAN);
         (own - score).abs() <= 1e-9 * score
     });

@@ -65,8 +65,8 @@ fn non_message_lines_are_ignored() {
 fn closed_stdin_still_receives_every_reply() {
     let library = Library::with_lanterns();
     let pipe = library.open_stdio();
-    let asked = 40;
-    for id in 0..asked {
+    let request_count = 40;
+    for id in 0..request_count {
         pipe.write_line(
             &json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
                 "name": "knowledge.search", "arguments": { "query": "lantern" },
@@ -77,7 +77,7 @@ fn closed_stdin_still_receives_every_reply() {
     let (answers, code) = pipe.close_input();
     let mut ids: Vec<u64> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
     ids.sort_unstable();
-    assert_eq!((ids, code), ((0..asked).collect(), Some(0)));
+    assert_eq!((ids, code), ((0..request_count).collect(), Some(0)));
     assert!(answers.iter().all(|answer| answer["result"]["isError"] == false), "{answers:?}");
 }
 

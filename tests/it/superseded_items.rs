@@ -29,12 +29,12 @@ fn newer_item_is_shown_before_the_one_it_replaces() {
     let newest =
         create_note(&client, "Rules of 2027", "supersedes:: [[Rules of 2026]]\nMore oven.");
     let found = first(20);
-    let places =
+    let rank_of =
         |uri: &Value| found.as_array().unwrap().iter().position(|hit| hit["uri"] == *uri).unwrap();
-    let places = [places(&newest["uri"]), places(&new["uri"]), places(&old["uri"])];
-    assert!(places.is_sorted(), "{found}");
+    let ranks = [rank_of(&newest["uri"]), rank_of(&new["uri"]), rank_of(&old["uri"])];
+    assert!(ranks.is_sorted(), "{found}");
     assert_eq!(first(1)[0]["uri"], newest["uri"]);
-    let hit = &found[places[1]];
+    let hit = &found[ranks[1]];
     assert_eq!(titles(&hit["supersedes"]), ["Oven rules"]);
     assert_eq!(titles(&hit["superseded_by"]), ["Rules of 2027"]);
     let pages: Vec<Value> = (0..4)

@@ -118,11 +118,11 @@ fn rows_become_documents_according_to_doc_map() {
         let metadata =
             json!({ "Id": 3, "Tags": "<rope>", "score": 4, "CreationDate": "2024-01-02 03:04:05" });
         assert_eq!(document["metadata"], metadata);
-        let asked = json!({ "query": "bight", "k": 20, "filters": {
+        let arguments = json!({ "query": "bight", "k": 20, "filters": {
             "source_names": [format!("posts_{profile}")], "tags_any": ["rope"], "min_score": 4,
             "created_after": "2024-01-01",
         }});
-        let found = server.client().call_tool("rag.search_fts", &asked);
+        let found = server.client().call_tool("rag.search_fts", &arguments);
         let found = found["results"].as_array().unwrap();
         assert!(found.iter().any(|hit| hit["chunk_id"] == format!("{id}#0")), "{found:?}");
         assert_eq!(found.len(), 8);
@@ -282,9 +282,9 @@ fn invalid_collection_settings_are_refused_without_data_loss() {
         let done = run_collection_command(&trio, &["sync"], &settings);
         assert_eq!(done.code, 1, "{done:?}");
         for profile in PROFILES {
-            let said =
+            let error =
                 done.stderr.lines().find(|line| line.contains(&format!("`posts_{profile}`")));
-            assert!(said.unwrap().contains(reason), "{done:?}");
+            assert!(error.unwrap().contains(reason), "{done:?}");
             assert_eq!(document_ids(&trio, profile).len(), 10);
         }
     }

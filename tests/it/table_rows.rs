@@ -31,8 +31,8 @@ fn fetch_rows(client: &HttpClient<'_>, arguments: &Value) -> Value {
 fn expect_error(client: &HttpClient<'_>, arguments: &Value) -> (String, String) {
     let text = client.expect_tool_error("rag.fetch_from_source", arguments);
     let answer: Value = serde_json::from_str(&text).unwrap();
-    let said = |name: &str| answer["error"][name].as_str().unwrap().to_owned();
-    (said("code"), said("message"))
+    let error_field = |name: &str| answer["error"][name].as_str().unwrap().to_owned();
+    (error_field("code"), error_field("message"))
 }
 
 #[test]
@@ -45,8 +45,8 @@ fn fetch_returns_current_rows_and_errors_for_missing() {
     );
     for (profile, engine) in PROFILES.into_iter().zip(["sqlite", "mysql", "postgres"]) {
         let [one, two] = [1, 2].map(|number| format!("{profile}:{number}"));
-        let asked = json!({ "doc_ids": [one, "missing:2", two], "columns": ["Id"] });
-        let answer = fetch_rows(&client, &asked);
+        let arguments = json!({ "doc_ids": [one, "missing:2", two], "columns": ["Id"] });
+        let answer = fetch_rows(&client, &arguments);
         let rows = answer["rows"].as_array().unwrap();
         assert_eq!((rows.len(), &answer["truncated"]), (3, &json!(false)), "{answer}");
         assert_eq!((&rows[0]["doc_id"], &rows[0]["row"]), (&json!(one), &json!({ "Id": 1 })));
@@ -60,8 +60,8 @@ fn fetch_returns_current_rows_and_errors_for_missing() {
         let expected = json!({ "Id": 1, "Title": "A hitch", "score": 2 });
         assert_eq!(all["rows"][0]["row"], expected, "only the allowed columns");
     }
-    let asked: Vec<String> = PROFILES.map(|profile| format!("{profile}:5")).into();
-    let three = fetch_rows(&client, &json!({ "doc_ids": asked, "columns": ["score"] }));
+    let doc_ids: Vec<String> = PROFILES.map(|profile| format!("{profile}:5")).into();
+    let three = fetch_rows(&client, &json!({ "doc_ids": doc_ids, "columns": ["score"] }));
     let rows = three["rows"].as_array().unwrap();
     assert!(rows.iter().all(|row| row["row"] == json!({ "score": 6 })), "{three}");
 }
@@ -80,8 +80,8 @@ fn fetch_enforces_column_and_size_limits() {
         (json!(["*"]), "is not the name of a column"),
     ] {
         for profile in PROFILES {
-            let asked = json!({ "doc_ids": [format!("{profile}:1")], "columns": columns });
-            let (code, message) = expect_error(&client, &asked);
+            let arguments = json!({ "doc_ids": [format!("{profile}:1")], "columns": columns });
+            let (code, message) = expect_error(&client, &arguments);
             assert_eq!(code, "INVALID_ARGUMENT", "{message}");
             assert!(message.contains(problem), "{message}");
         }
@@ -107,8 +107,8 @@ fn fetch_enforces_column_and_size_limits() {
         collection_settings(""),
         trio.profile_settings("")
     ));
-    let asked = json!({ "doc_ids": ["pg:1"] });
-    let (code, message) = expect_error(&none.client(), &asked);
+    let arguments = json!({ "doc_ids": ["pg:1"] });
+    let (code, message) = expect_error(&none.client(), &arguments);
     assert!(
         code == "NOT_CONFIGURED" && message.contains("`columns` of the profile `pg`"),
         "{message}"
@@ -132,8 +132,8 @@ fn fetch_reports_file_documents_and_failing_databases() {
     assert!(code == "NOT_CONFIGURED" && message.contains("`kb` comes from files"), "{message}");
     assert_eq!(expect_error(&client, &json!({ "doc_ids": ["missing:1"] })).0, "NOT_FOUND");
     trio.execute_on("maria", "ALTER TABLE posts RENAME TO gone;\n");
-    let asked = json!({ "doc_ids": ["kb:a.md", "maria:1", "pg:1"], "columns": ["Id"] });
-    let answer = fetch_rows(&client, &asked);
+    let arguments = json!({ "doc_ids": ["kb:a.md", "maria:1", "pg:1"], "columns": ["Id"] });
+    let answer = fetch_rows(&client, &arguments);
     assert!(answer["rows"][0]["error"].as_str().unwrap().contains("comes from a file"), "{answer}");
     assert!(answer["rows"][1]["error"].as_str().unwrap().contains("posts"), "{answer}");
     assert_eq!(answer["rows"][2]["row"], json!({ "Id": 1 }));
@@ -170,10 +170,10 @@ fn fetch_requires_document_and_profile_access() {
     let job = root.call_tool("rag.admin.sync", &json!({}));
     assert_eq!(job["accepted"], true, "{job}");
     await_documents(&root);
-    let asked = json!({ "doc_ids": ["pg:1"], "columns": ["Id"] });
+    let arguments = json!({ "doc_ids": ["pg:1"], "columns": ["Id"] });
     let without = server.client().with_bearer_token(&reader);
     assert_eq!(
-        expect_error(&without, &asked).0,
+        expect_error(&without, &arguments).0,
         "NOT_FOUND",
         "without the tag the document is hidden"
     );
@@ -181,11 +181,11 @@ fn fetch_requires_document_and_profile_access() {
         let client = server.client().with_bearer_token(key);
         client.with_header("x-session-tags", "[\"team:rope\"]")
     };
-    assert_eq!(fetch_rows(&tagged(&clerk), &asked)["rows"][0]["row"], json!({ "Id": 1 }));
+    assert_eq!(fetch_rows(&tagged(&clerk), &arguments)["rows"][0]["row"], json!({ "Id": 1 }));
     let stranger = tagged(&stranger);
     for profile in PROFILES {
-        let asked = json!({ "doc_ids": [format!("{profile}:1")], "columns": ["Id"] });
-        let (code, message) = expect_error(&stranger, &asked);
+        let arguments = json!({ "doc_ids": [format!("{profile}:1")], "columns": ["Id"] });
+        let (code, message) = expect_error(&stranger, &arguments);
         assert_eq!(code, "FAILED_PRECONDITION", "{message}");
         assert!(message.contains("rag.get_docs") && !message.contains("`Id`"), "{message}");
     }

@@ -55,8 +55,8 @@ fn every_generation_served_unmodified_with_its_identifiers() {
             ["characters://7", "chats://c-1#m-1", "media://11", "notes://n-1", "prompts://21"];
         let found = search_uris(&client, "lantern");
         let found: Vec<&str> = found.iter().map(|uri| uri.trim_end_matches("#m-1")).collect();
-        let wanted = lanterns.map(|uri| uri.trim_end_matches("#m-1"));
-        assert_eq!(found, wanted, "{generation:?}");
+        let expected = lanterns.map(|uri| uri.trim_end_matches("#m-1"));
+        assert_eq!(found, expected, "{generation:?}");
         for source in SOURCES {
             let hit = client.only_hit(&format!("{source}.search"), &json!({ "query": "lantern" }));
             let item = full_item(&client, source, &hit["id"]);
@@ -128,8 +128,8 @@ fn messages_sorted_by_time_in_any_notation() {
     let (library, tldw) = (Library::new(), TldwDirectory::new(TldwVariant::Chatbook, &["1"]));
     let server = serve(&library, &tldw);
     let client = server.client();
-    let talk = full_item(&client, "chats", &json!("c-1"));
-    let messages = talk["content"]["messages"].as_array().unwrap();
+    let conversation = full_item(&client, "chats", &json!("c-1"));
+    let messages = conversation["content"]["messages"].as_array().unwrap();
     let ids: Vec<&Value> = messages.iter().map(|message| &message["message_id"]).collect();
     assert_eq!(ids, ["m-1", "m-2", "m-3"]);
     assert_eq!(messages[0]["timestamp"], "2026-01-05T10:00:00.000Z");
@@ -297,9 +297,9 @@ fn uncheckpointed_log_is_reported_as_reason() {
     let server = serve(&library, &killed);
     let client = server.client();
     let found = client.tool_result("knowledge.search", &json!({ "query": "lantern" }));
-    let said = found.to_string();
-    assert!(said.contains("media://11") && said.contains("prompts://21"), "{found}");
-    assert!(!said.contains("notes://") && said.contains("is not checkpointed"), "{found}");
+    let text = found.to_string();
+    assert!(text.contains("media://11") && text.contains("prompts://21"), "{found}");
+    assert!(!text.contains("notes://") && text.contains("is not checkpointed"), "{found}");
     let refused = client.expect_tool_error("notes.get", &json!({ "note_id": "n-1" }));
     assert!(refused.contains("ChaChaNotes.db is not checkpointed"), "{refused}");
     assert_eq!(folder_snapshot(killed.path()), before);
@@ -342,8 +342,8 @@ fn missing_database_is_empty_but_vanished_one_fails() {
     fs::rename(&file, &aside).unwrap();
     let arguments = json!({ "prompt_id_or_name": "21" });
     let missed = || client.tool_result("prompts.get", &arguments).to_string();
-    let said = wait_for(missed, |said| said.contains("was deleted or moved"));
-    assert!(said.contains("was deleted or moved"), "{said}");
+    let reason = wait_for(missed, |reason| reason.contains("was deleted or moved"));
+    assert!(reason.contains("was deleted or moved"), "{reason}");
 }
 
 #[test]

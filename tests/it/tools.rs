@@ -139,7 +139,7 @@ fn query_parameter_overrides_client_detection() {
 /// Returns each tool with valid arguments for the library of lanterns.
 fn valid_calls(client: &impl McpClient) -> Vec<(&'static str, Value)> {
     let find = |query: &str| client.only_hit("knowledge.search", &json!({ "query": query }));
-    let (note, talk, chat) = (find("prisms"), find("paraffin"), find("burner"));
+    let (note, recording, chat) = (find("prisms"), find("paraffin"), find("burner"));
     let (character, prompt) = (find("donkey"), find("flickers"));
     let query = json!({ "query": "lantern" });
     vec![
@@ -150,8 +150,8 @@ fn valid_calls(client: &impl McpClient) -> Vec<(&'static str, Value)> {
         ("notes.search", query.clone()),
         ("notes.get", json!({ "note_id": note["id"] })),
         ("media.search", query.clone()),
-        ("media.get", json!({ "media_id": talk["id"] })),
-        ("media.transcript", json!({ "media_id": talk["id"] })),
+        ("media.get", json!({ "media_id": recording["id"] })),
+        ("media.transcript", json!({ "media_id": recording["id"] })),
         ("chats.search", query.clone()),
         ("chats.get", json!({ "conversation_id": chat["conversation_id"] })),
         ("characters.search", query.clone()),
@@ -180,13 +180,14 @@ fn replies_match_output_schema() {
     let client = server.client();
     let listed = list_tools(&client);
     let calls = valid_calls(&client);
-    let talk = calls.iter().find(|(name, _)| *name == "media.get").unwrap().1["media_id"].clone();
+    let recording =
+        calls.iter().find(|(name, _)| *name == "media.get").unwrap().1["media_id"].clone();
     let more = [
         ("knowledge.search", json!({ "query": "lantern", "shape": "compact", "limit": 2 })),
         ("knowledge.search", json!({ "query": "lantern", "session": "new", "highlight": true })),
         ("knowledge.search", json!({ "query": "zyzzyva" })),
-        ("media.get", json!({ "media_id": talk, "retrieval": { "mode": "full" } })),
-        ("media.transcript", json!({ "media_id": talk, "format": "json" })),
+        ("media.get", json!({ "media_id": recording, "retrieval": { "mode": "full" } })),
+        ("media.transcript", json!({ "media_id": recording, "format": "json" })),
         ("knowledge.list", json!({})),
     ];
     for (name, arguments) in calls.into_iter().chain(more) {

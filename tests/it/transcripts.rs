@@ -14,12 +14,12 @@ fn serve_talk() -> Server {
             format!("{:02}:{:02}:{:02}.000", second / 3_600, second / 60 % 60, second % 60)
         };
         let (start, end) = (time(number * 10), time(number * 10 + 8));
-        let said = if number == 360 {
+        let sentence = if number == 360 {
             "Now the capstan turns.".to_owned()
         } else {
             format!("Sentence {number}.")
         };
-        write!(cues, "\n{start} --> {end}\n<v Ada>{said}\n").unwrap();
+        write!(cues, "\n{start} --> {end}\n<v Ada>{sentence}\n").unwrap();
     }
     let library = Library::new();
     library.import_file("media", "talk.vtt", cues);
@@ -39,12 +39,12 @@ fn hit_in_recording_tells_when() {
     let client = server.client();
     for tool in ["media.search", "knowledge.search"] {
         let found = client.call_tool(tool, &json!({ "query": "capstan turns" }));
-        let (talk, plain) = (&found["results"][0], &found["results"][1]);
-        assert_eq!(talk["start_ms"], 3_600_000, "{talk}");
+        let (recording, plain) = (&found["results"][0], &found["results"][1]);
+        assert_eq!(recording["start_ms"], 3_600_000, "{recording}");
         assert!(plain.get("start_ms").is_none(), "{plain}");
         let text = client.call_tool_text(tool, &json!({ "query": "capstan turns" }));
         assert!(text.lines().next().unwrap().contains(" — at 1:00:00 — 20"), "{text}");
-        let there = transcript(&server, &json!({ "around": talk["start_ms"] }));
+        let there = transcript(&server, &json!({ "around": recording["start_ms"] }));
         assert!(there["content"].as_str().unwrap().contains("capstan"), "{there}");
     }
 }
@@ -79,15 +79,15 @@ fn window_around_time_says_what_was_cut() {
 fn parts_in_every_format_join_to_the_whole() {
     let server = serve_talk();
     for format in ["text", "srt", "vtt", "json"] {
-        let (mut from, mut said) = (json!(0), 0);
+        let (mut from, mut sentences) = (json!(0), 0);
         while !from.is_null() {
             let to = from.as_u64().unwrap() + 1_000_000;
             let part = transcript(&server, &json!({ "format": format, "from": from, "to": to }));
-            said += part["content"].to_string().matches("Sentence").count();
+            sentences += part["content"].to_string().matches("Sentence").count();
             from = part["window"]["next_from"].clone();
         }
         // JSON has each sentence in its segment and in the text.
-        assert_eq!(said, if format == "json" { 1_438 } else { 719 }, "{format}");
+        assert_eq!(sentences, if format == "json" { 1_438 } else { 719 }, "{format}");
     }
     let end = transcript(&server, &json!({ "from": "1:59:00", "format": "json" }));
     assert_eq!(end["content"]["segments"].as_array().unwrap().len(), 6);

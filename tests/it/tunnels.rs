@@ -129,8 +129,8 @@ fn profile_test_and_doctor_work_through_tunnel() {
         let looked_at = library.run(&[&["profile", "doctor", "shop"], &config[..]].concat());
         assert_eq!(looked_at.code, 0, "{looked_at:?}");
         assert!(looked_at.stdout.contains("warning: its user is a superuser"), "{looked_at:?}");
-        let said = format!("{tested:?}{looked_at:?}");
-        assert!(!said.contains(password), "{said}");
+        let output = format!("{tested:?}{looked_at:?}");
+        assert!(!output.contains(password), "{output}");
     }
 }
 
@@ -143,8 +143,8 @@ async fn encrypted_keys_of_common_formats_are_opened() {
         [("ed25519", &[][..]), ("ecdsa", &["-m", "PKCS8"]), ("rsa", &["-m", "PKCS8"])]
     {
         let key = sshd.create_authorized_key(kind, "open sesame", form);
-        let with = |said: &str| {
-            fs::write(&words, said).unwrap();
+        let with = |passphrase: &str| {
+            fs::write(&words, passphrase).unwrap();
             Command::new("chmod").arg("600").arg(&words).status().unwrap();
             let text = profile_settings(&sshd, &key, database);
             load_profile(&format!("{text}passphrase = \"file:{}\"\n", words.display()))

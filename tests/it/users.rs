@@ -21,7 +21,7 @@ fn two_user_library() -> Library {
     for (user, word) in [("ada", "amethyst"), ("eve", "emerald")] {
         let text = format!("Here is {word}, deep in the stone.");
         let title = format!("The {word} of {user}");
-        let talk = format!("WEBVTT\n\n00:00:01.000 --> 00:00:02.000\n<v {user}>{text}\n");
+        let transcript = format!("WEBVTT\n\n00:00:01.000 --> 00:00:02.000\n<v {user}>{text}\n");
         let chat = claude_conversation(&title, [("human", text.as_str()), ("assistant", word)]);
         library.import_for_user(
             user,
@@ -29,7 +29,7 @@ fn two_user_library() -> Library {
             "note.md",
             &format!("---\ntags: [{word}]\n---\n{text}"),
         );
-        library.import_for_user(user, "media", "talk.vtt", &talk);
+        library.import_for_user(user, "media", "talk.vtt", &transcript);
         library.import_for_user(user, "chats", "chat.json", &chat.to_string());
         library.import_for_user(user, "characters", "card.json", &character_card(&title, &text));
         library.import_for_user(
@@ -88,11 +88,11 @@ fn requests(word: &str, hits: &[Value]) -> Vec<(&'static str, Value)> {
             ));
         }
     }
-    let [note, talk, chat, character, prompt] = hits else { panic!("{hits:?}") };
+    let [note, recording, chat, character, prompt] = hits else { panic!("{hits:?}") };
     requests.extend([
         call("notes.get", json!({ "note_id": note["id"] })),
-        call("media.get", json!({ "media_id": talk["id"] })),
-        call("media.transcript", json!({ "media_id": talk["id"], "format": "json" })),
+        call("media.get", json!({ "media_id": recording["id"] })),
+        call("media.transcript", json!({ "media_id": recording["id"], "format": "json" })),
         call("chats.get", json!({ "conversation_id": chat["conversation_id"] })),
         call("chats.get", json!({ "conversation_id": chat["message_id"] })),
         call("characters.get", json!({ "character_id": character["id"] })),
@@ -141,16 +141,16 @@ fn separate_servers_isolate_users() {
         let (client, session, socket) =
             (other.client(), other.open_session(), other.open_websocket());
         for (method, params) in requests(own_word, &hits) {
-            for told in [
+            for reply in [
                 result_text(&client, method, &params),
                 result_text(&session, method, &params),
                 result_text(&socket, method, &params),
             ] {
-                assert!(!told.contains(own_word), "{method} {params}: {told}");
+                assert!(!reply.contains(own_word), "{method} {params}: {reply}");
             }
             let at_home = result_text(&own.client(), method, &params);
-            let is_told = at_home.contains(own_word) || has_only_counts(method, &params);
-            assert!(is_told, "{method} {params}: {at_home}");
+            let is_disclosed = at_home.contains(own_word) || has_only_counts(method, &params);
+            assert!(is_disclosed, "{method} {params}: {at_home}");
         }
         let theirs = result_text(
             &client,
@@ -177,16 +177,16 @@ fn shared_server_isolates_users() {
         let (session, socket) =
             (client.clone().initialize_session(), server.open_websocket_with_token(other));
         for (method, params) in requests(own_word, &hits) {
-            for told in [
+            for reply in [
                 result_text(&client, method, &params),
                 result_text(&session, method, &params),
                 result_text(&socket, method, &params),
             ] {
-                assert!(!told.contains(own_word), "{method} {params}: {told}");
+                assert!(!reply.contains(own_word), "{method} {params}: {reply}");
             }
             let at_home = result_text(&own, method, &params);
-            let is_told = at_home.contains(own_word) || has_only_counts(method, &params);
-            assert!(is_told, "{method} {params}: {at_home}");
+            let is_disclosed = at_home.contains(own_word) || has_only_counts(method, &params);
+            assert!(is_disclosed, "{method} {params}: {at_home}");
         }
         let search = json!({ "name": "knowledge.search", "arguments": { "query": "stone" } });
         assert!(result_text(&client, "tools/call", &search).contains(other_word));

@@ -113,13 +113,15 @@ fn pages_are_complete_and_disjoint() {
     let server = Library::with_notes(notes).serve_with_settings(STUB_EMBEDDINGS);
     for mode in ["fts", "vector", "hybrid"] {
         let page = |offset: usize, limit: usize| {
-            let arguments = json!({ "query": "lantern room 7", "mode": mode, "limit": limit, "offset": offset });
+            let arguments = json!({
+                "query": "lantern room 7", "mode": mode, "limit": limit, "offset": offset,
+            });
             let found = search(&server, &arguments);
             let uris = found["results"].as_array().unwrap().iter();
             uris.map(|it| it["uri"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
         };
         let all: Vec<String> = (0..)
-            .map(|turn| page(turn * 30, 30))
+            .map(|index| page(index * 30, 30))
             .take_while(|it| !it.is_empty())
             .flatten()
             .collect();
@@ -312,8 +314,10 @@ fn joint_ranking_pages_without_gaps() {
         let request = |offset: usize, limit: usize| {
             let query = "knead the dough in the oven";
             let sources = ["notes", "guide", "archive"];
-            let asked = json!({ "query": query, "sources": sources, "mode": mode, "offset": offset, "limit": limit });
-            search(&server, &asked)
+            let arguments = json!({
+                "query": query, "sources": sources, "mode": mode, "offset": offset, "limit": limit,
+            });
+            search(&server, &arguments)
         };
         let whole = request(0, 50);
         let scores = whole["results"].as_array().unwrap().iter().map(|it| it["score"].as_f64());
@@ -364,8 +368,8 @@ fn related_to_chunk_covers_library_and_collection() {
 #[test]
 fn private_collection_is_unknown_to_others() {
     let server = bakery_with_collections().serve();
-    let asked = json!({ "query": "knead", "sources": ["notes", "secret"] });
-    let refused = server.client().expect_tool_error("knowledge.search", &asked);
+    let arguments = json!({ "query": "knead", "sources": ["notes", "secret"] });
+    let refused = server.client().expect_tool_error("knowledge.search", &arguments);
     for word in ["sources[1]", "`secret`", "notes, media", "collections are `guide`, `archive`"] {
         assert!(refused.contains(word), "{word}: {refused}");
     }

@@ -164,10 +164,10 @@ fn write_tools_listed_last_with_annotations() {
         assert_eq!(hints["readOnlyHint"], false, "{tool}");
         ["destructiveHint", "idempotentHint"].map(|hint| hints[hint].as_bool().unwrap())
     };
-    let said: Vec<_> =
+    let listed: Vec<_> =
         writing.iter().map(|tool| (tool["name"].as_str().unwrap(), hints(tool))).collect();
     assert_eq!(
-        said,
+        listed,
         [
             ("notes.create", [false, false]),
             ("notes.append", [false, false]),
@@ -246,8 +246,8 @@ fn users_write_only_to_own_library() {
     for (tool, arguments) in
         write_calls(&note).into_iter().filter(|(_, it)| it.get("title").is_none())
     {
-        let said = eve.expect_tool_error(tool, &arguments);
-        assert!(said.contains("not found"), "{tool}: {said}");
+        let error = eve.expect_tool_error(tool, &arguments);
+        assert!(error.contains("not found"), "{tool}: {error}");
     }
     let tag = json!({ "uri": document["uri"], "add": ["mine"] });
     assert!(eve.expect_tool_error("knowledge.tag", &tag).contains("not found"));
@@ -281,7 +281,7 @@ fn invalid_write_arguments_name_field_and_limit() {
     let (id, uri) = (&note["id"], &note["uri"]);
     let (long, huge) = ("x".repeat(501), "x".repeat(1_000_001));
     let many = vec!["x"; 51];
-    for (tool, arguments, wanted) in [
+    for (tool, arguments, expected) in [
         ("notes.create", json!({ "title": long, "content": "" }), "title: expected at most 500"),
         ("notes.create", json!({ "title": " ", "content": "" }), "title: expected some text"),
         ("notes.create", json!({ "title": "a\nb", "content": "" }), "title: expected one line"),
@@ -306,8 +306,8 @@ fn invalid_write_arguments_name_field_and_limit() {
         ("knowledge.tag", json!({ "uri": uri, "add": many }), "at most 50 tags, got 51"),
         ("knowledge.tag", json!({ "uri": "recipes://1", "add": ["a"] }), "unknown source"),
     ] {
-        let said = pipe.expect_tool_error(tool, &arguments);
-        assert!(said.contains(wanted), "{tool}: {said}");
+        let error = pipe.expect_tool_error(tool, &arguments);
+        assert!(error.contains(expected), "{tool}: {error}");
     }
     assert_eq!(read_note(&pipe, id), ("Ropes.".to_owned(), 1));
     assert!(search_uris(&pipe, "x").is_empty());
@@ -320,8 +320,8 @@ fn append_cannot_exceed_text_limit() {
     let client = server.client();
     let note = create_note(&client, "Log", &"x ".repeat(499_990));
     let append = json!({ "note_id": note["id"], "content": "a line of text that is too long" });
-    let said = client.expect_tool_error("notes.append", &append);
-    assert!(said.contains("the limit is 1000000; start another"), "{said}");
+    let error = client.expect_tool_error("notes.append", &append);
+    assert!(error.contains("the limit is 1000000; start another"), "{error}");
     client.call_tool("notes.append", &json!({ "note_id": note["id"], "content": "short" }));
     assert_eq!(search_uris(&client, "short").len(), 1);
 }
@@ -397,9 +397,9 @@ fn tags_added_and_removed_in_every_taggable_source() {
         assert_eq!(find("bight"), [uri.as_str()], "{source} is found by its text as before");
     }
     let chat = client.search_uris("chats.search", &json!({ "query": "bight" })).remove(0);
-    let said =
+    let error =
         client.expect_tool_error("knowledge.tag", &json!({ "uri": chat, "add": ["zephyr"] }));
-    assert!(said.contains("items in `chats` have no tags"), "{said}");
+    assert!(error.contains("items in `chats` have no tags"), "{error}");
 }
 
 #[test]
@@ -413,6 +413,6 @@ fn argument_aliases_are_accepted() {
     let update = json!({ "id": note["id"], "expected_version": "2", "title": "Mooring" });
     assert_eq!(client.call_tool("notes_update", &update)["version"], 3);
     assert_eq!(read_note(&client, &note["id"]), ("Ropes.\nKnots.".to_owned(), 3));
-    let said = client.expect_tool_error("notes_update", &json!({ "note_id": "1", "versoin": 2 }));
-    assert!(said.contains("did you mean `version`?"), "{said}");
+    let error = client.expect_tool_error("notes_update", &json!({ "note_id": "1", "versoin": 2 }));
+    assert!(error.contains("did you mean `version`?"), "{error}");
 }

@@ -104,8 +104,8 @@ fn head_that_goes_back_discards_copies() {
     }
     create_note(&other.client(), &later, "Text.");
     assert_eq!(search_uris(&one.client(), &later).len(), 1);
-    let said = one.request("GET", "/metrics").send().body;
-    assert!(!said.contains("vademecum_archive_discarded_total 0"), "{said}");
+    let metrics = one.request("GET", "/metrics").send().body;
+    assert!(!metrics.contains("vademecum_archive_discarded_total 0"), "{metrics}");
 }
 
 /// Writers at several servers.
@@ -133,13 +133,13 @@ impl Writing {
 /// Creates notes at the servers in turn until the writing is over, and returns the titles of those that
 /// were answered. A request whose answer is lost is not repeated.
 fn write_notes(writing: &Writing) -> Vec<String> {
-    let (mut answered, mut turn) = (Vec::new(), 0);
+    let (mut answered, mut attempts) = (Vec::new(), 0);
     while !writing.is_over.load(Ordering::SeqCst) {
         let word = unique_word();
         let address = {
             let addresses = writing.addresses.lock().unwrap();
-            turn += 1;
-            addresses[turn % addresses.len()].clone()
+            attempts += 1;
+            addresses[attempts % addresses.len()].clone()
         };
         let create = json!({ "title": word, "content": "A note of many." });
         match AddressClient(&address).try_tool("notes.create", &create) {

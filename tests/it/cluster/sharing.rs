@@ -78,9 +78,9 @@ fn subscriber_is_told_of_changes_elsewhere() {
     let mut stream = session.open_notification_stream();
     let append = json!({ "note_id": note["id"], "content": "High water." });
     one.client().call_tool("notes.append", &append);
-    let told = stream.expect_message();
+    let notification = stream.expect_message();
     assert_eq!(
-        (&told["method"], &told["params"]["uri"]),
+        (&notification["method"], &notification["params"]["uri"]),
         (&json!("notifications/resources/updated"), uri)
     );
 }

@@ -152,7 +152,7 @@ fn invalid_argument_error_says_what_is_expected() {
     let settings = databases.write_settings(&for_each_profile("orders", SEARCH));
     let server = databases.library.serve_with(&["--config", settings.to_str().unwrap()]);
     let client = server.client();
-    for (arguments, said) in [
+    for (arguments, expected) in [
         (json!({ "limit": 0 }), "limit: expected an integer from 1 to 10, got `0`"),
         (json!({ "since": "2026-02-30" }), "since: expected a date such as 2026-01-31"),
         (json!({ "by": "status" }), "by: expected one of \"id\", \"total\", got `status`"),
@@ -161,7 +161,7 @@ fn invalid_argument_error_says_what_is_expected() {
         (json!({ "stats": "open" }), "unknown argument `stats`; expected by, least, limit"),
     ] {
         let error = client.expect_tool_error("orders_lite", &arguments);
-        assert!(error.contains(said), "{arguments}: {error}");
+        assert!(error.contains(expected), "{arguments}: {error}");
     }
 }
 

@@ -54,7 +54,7 @@ fn tool_test_rejects_wrong_arguments() {
         databases.profile_settings("unsafe_allow_write = true\n")
     );
     databases.library.write_file("settings.toml", text);
-    for (arguments, code, said) in [
+    for (arguments, code, expected) in [
         (&["test", "find"][..], 2, "the settings have: clear, find_lite"),
         (&["test", "find_pg"], 2, "status: is required; expected text"),
         (&["test", "find_pg", "--arg", "status"], 2, "write --arg NAME=VALUE"),
@@ -64,7 +64,7 @@ fn tool_test_rejects_wrong_arguments() {
     ] {
         let done = run_tool_command(&databases, arguments);
         assert_eq!(done.code, code, "{arguments:?}: {done:?}");
-        assert!(done.stderr.contains(said), "{arguments:?}: {done:?}");
+        assert!(done.stderr.contains(expected), "{arguments:?}: {done:?}");
     }
     assert_eq!(databases.query_count("lite", "SELECT count(*) FROM orders"), 3);
     let done = run_tool_command(&databases, &["test", "clear", "--write"]);

@@ -42,11 +42,11 @@ fn wrong_definition_fails_start_with_remedy() {
             ["tools.custom.t.statement", "pg_read_file"],
         ),
     ] {
-        let said = start_error(&databases, &tools);
-        assert!(parts.iter().all(|part| said.contains(part)), "{parts:?}: {said}");
+        let error = start_error(&databases, &tools);
+        assert!(parts.iter().all(|part| error.contains(part)), "{parts:?}: {error}");
     }
-    let said = start_error(&databases, &simple_tool("t", "attic", good));
-    assert!(said.contains("settings.toml"), "{said}");
+    let error = start_error(&databases, &simple_tool("t", "attic", good));
+    assert!(error.contains("settings.toml"), "{error}");
 }
 
 #[test]
@@ -54,15 +54,15 @@ fn statement_that_database_refuses_fails_start() {
     let databases = order_databases();
     for profile in PROFILES {
         for statement in ["SELECT id FROM no_such_table", "SELECT id, customer AS id FROM orders"] {
-            let said = start_error(&databases, &simple_tool("t", profile, statement));
-            assert!(said.contains("tools.custom.t.statement: the database refuses it"), "{said}");
+            let error = start_error(&databases, &simple_tool("t", profile, statement));
+            assert!(error.contains("tools.custom.t.statement: the database refuses it"), "{error}");
         }
     }
     // Each identifier is tried.
     let tool = simple_tool("t", "pg", "SELECT id FROM orders ORDER BY :by");
     let by = "[tools.custom.t.parameters.by]\ntype = \"identifier\"\nvalues = [\"id\", \"ident\"]";
-    let said = start_error(&databases, &format!("{tool}{by}"));
-    assert!(said.contains("\"ident\" does not exist"), "{said}");
+    let error = start_error(&databases, &format!("{tool}{by}"));
+    assert!(error.contains("\"ident\" does not exist"), "{error}");
 }
 
 #[test]

@@ -34,8 +34,8 @@ fn running_statement_is_listed_with_masked_literals() {
     assert_eq!(statement["blocking_query"], "BEGIN; LOCK TABLE t");
     assert_eq!(statement["blocking_state"], "idle in transaction");
     assert!(statement["pid"].is_number() && statement["wanted"].is_string(), "{statement}");
-    let said = statement["sentence"].as_str().unwrap();
-    assert!(said.contains("t AccessShareLock") && text.contains(said), "{said}");
+    let sentence = statement["sentence"].as_str().unwrap();
+    assert!(sentence.contains("t AccessShareLock") && text.contains(sentence), "{sentence}");
     let (text, listed) = active("active");
     assert_eq!(listed["statements"].as_array().unwrap().len(), 2, "{listed}");
     assert!(!text.contains("hidden-") && !listed.to_string().contains("hidden-"), "{text}");
@@ -47,15 +47,15 @@ fn top_statements_need_extension() {
     let (database, library) = (TestDatabase::postgres(), Library::new());
     let server = library.serve_with_settings(&profile_settings("shop", &database.target()));
     let client = server.client();
-    let asked = json!({ "kind": "top", "limit": 100 });
-    let said = client.expect_tool_error(TOOL, &asked);
-    assert!(said.contains("CREATE EXTENSION pg_stat_statements"), "{said}");
+    let arguments = json!({ "kind": "top", "limit": 100 });
+    let error = client.expect_tool_error(TOOL, &arguments);
+    assert!(error.contains("CREATE EXTENSION pg_stat_statements"), "{error}");
     database.execute(
         "CREATE SCHEMA \"My Tools\"; CREATE EXTENSION pg_stat_statements SCHEMA \"My Tools\"",
     );
     database.execute("SELECT count(*) FROM generate_series(1, 1000) AS lantern WHERE lantern > 17");
     database.execute("DO $$ BEGIN PERFORM 'hidden-3'; END $$");
-    let (text, listed) = call_tool(&client, TOOL, &asked);
+    let (text, listed) = call_tool(&client, TOOL, &arguments);
     let statements = listed["statements"].as_array().unwrap();
     let found = statements.iter().find(|it| it["query"].as_str().unwrap().contains("lantern"));
     let found = found.unwrap_or_else(|| panic!("{listed}"));
@@ -73,21 +73,22 @@ fn engine_without_list_is_named_in_error() {
     let settings = profile_settings("maria", &database.target()) + &profile_settings("lite", &file);
     let server = library.serve_with_settings(&settings);
     let client = server.client();
-    for (profile, kind, said) in
+    for (profile, kind, expected) in
         [("maria", "top", "performance_schema is off"), ("lite", "active", "SQLite keeps no list")]
     {
         let error = client.expect_tool_error(TOOL, &json!({ "profile": profile, "kind": kind }));
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
     let waiting = HeldSession::start(database.target(), "DO SLEEP(2)");
     wait_for("the running statement", || {
-        let asked = json!({ "profile": "maria", "kind": "active" });
-        let listed = call_tool(&client, TOOL, &asked).1;
+        let arguments = json!({ "profile": "maria", "kind": "active" });
+        let listed = call_tool(&client, TOOL, &arguments).1;
         listed.to_string().contains("DO SLEEP(?)").then_some(())
     });
     drop(waiting);
-    for asked in [json!({ "kind": "top", "limit": 0 }), json!({ "kind": "top", "limit": 101 })] {
-        let error = client.expect_tool_error(TOOL, &asked);
+    for arguments in [json!({ "kind": "top", "limit": 0 }), json!({ "kind": "top", "limit": 101 })]
+    {
+        let error = client.expect_tool_error(TOOL, &arguments);
         assert!(error.contains("limit"), "{error}");
     }
 }

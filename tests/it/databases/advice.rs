@@ -129,8 +129,8 @@ fn recorded_statements_are_examined_by_default() {
     database.execute("CREATE EXTENSION hypopg");
     let server = library.serve_with_settings(&profile_settings("shop", &database.target()));
     let client = server.client();
-    let said = client.expect_tool_error(TOOL, &json!({}));
-    assert!(said.contains("CREATE EXTENSION pg_stat_statements"), "{said}");
+    let error = client.expect_tool_error(TOOL, &json!({}));
+    assert!(error.contains("CREATE EXTENSION pg_stat_statements"), "{error}");
     database.execute("CREATE EXTENSION pg_stat_statements");
     for _ in 0..30 {
         database.execute("SELECT sum(id) FROM orders WHERE customer_id = 99");
@@ -154,25 +154,25 @@ fn rejected_statement_is_named_in_error() {
         "EXPLAIN SELECT 1",
         "SELECT 1) ; DROP TABLE t; --",
     ] {
-        let asked = json!({ "statements": ["SELECT 1", statement] });
-        let said = client.expect_tool_error(TOOL, &asked);
-        assert!(said.starts_with("statements[1]: "), "{statement}: {said}");
+        let arguments = json!({ "statements": ["SELECT 1", statement] });
+        let error = client.expect_tool_error(TOOL, &arguments);
+        assert!(error.starts_with("statements[1]: "), "{statement}: {error}");
     }
     // These pass the lexer, and the server resolves what they call.
-    let asked = [
+    let statements = [
         "SELECT pg_read_file('/etc/passwd')",
         "SELECT ('5'::text).pg_sleep",
         "SELECT * FROM nowhere",
     ];
-    for statement in asked {
+    for statement in statements {
         let result = client.tool_result(TOOL, &json!({ "statements": [statement] }));
         let skipped = result["structuredContent"]["statements"][0]["outcome"] == "skipped";
         assert!(skipped || result["isError"] == true, "{statement}: {result}");
     }
     assert_eq!(database.query_value("SELECT count(*) FROM t"), "0");
     let many = vec!["SELECT 1"; 21];
-    let said = client.expect_tool_error(TOOL, &json!({ "statements": many }));
-    assert!(said.contains("at most 20"), "{said}");
+    let error = client.expect_tool_error(TOOL, &json!({ "statements": many }));
+    assert!(error.contains("at most 20"), "{error}");
 }
 
 #[test]
@@ -200,8 +200,8 @@ ANALYZE TABLE orders",
         "CREATE INDEX `orders_note_idx` ON `orders` (`note`(64));"
     );
     assert!(advice["indexes"][0]["sentence"].as_str().unwrap().contains("no hypothetical indexes"));
-    let said = client.expect_tool_error(TOOL, &json!({}));
-    assert!(said.starts_with("statements: is empty"), "{said}");
+    let error = client.expect_tool_error(TOOL, &json!({}));
+    assert!(error.starts_with("statements: is empty"), "{error}");
     for index in advice["indexes"].as_array().unwrap() {
         database.execute(index["suggestion"].as_str().unwrap().trim_end_matches(';'));
     }

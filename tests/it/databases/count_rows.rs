@@ -45,8 +45,8 @@ fn oddly_named_or_other_schema_table_is_counted() {
     let sales = json!({ "table": "orders", "schema": "sales" });
     assert_eq!(call_tool(&client, TOOL, &with_profile("postgres", &sales)).1["count"], 1);
     for (profile, name) in PROFILES.into_iter().zip(["odd \"; x", "odd `; x", "odd \"; x"]) {
-        let asked = with_profile(profile, &json!({ "table": name }));
-        assert_eq!(call_tool(&client, TOOL, &asked).1["count"], 0, "{profile}");
+        let arguments = with_profile(profile, &json!({ "table": name }));
+        assert_eq!(call_tool(&client, TOOL, &arguments).1["count"], 0, "{profile}");
     }
 }
 
@@ -68,8 +68,8 @@ fn column_named_like_keyword_is_compared() {
                  INSERT INTO measured VALUES (5), (6)"
             ),
         );
-        let asked = with_profile(profile, &json!({ "table": "measured", "where": condition }));
-        assert_eq!(call_tool(&client, TOOL, &asked).1["count"], 1, "{profile}: {condition}");
+        let arguments = with_profile(profile, &json!({ "table": "measured", "where": condition }));
+        assert_eq!(call_tool(&client, TOOL, &arguments).1["count"], 1, "{profile}: {condition}");
         let hidden = json!({ "table": "measured", "where": "1 = (values (1))" });
         client.expect_tool_error(TOOL, &with_profile(profile, &hidden));
     }
@@ -87,14 +87,17 @@ fn condition_with_subquery_or_second_statement_is_rejected() {
             "1 = 1 -- all",
             "1 = 1 UNION SELECT 1",
         ] {
-            let asked = with_profile(profile, &json!({ "table": "users", "where": condition }));
-            let said = client.expect_tool_error(TOOL, &asked);
-            assert!(said.contains("read-only") || said.contains("syntax"), "{condition}: {said}");
+            let arguments = with_profile(profile, &json!({ "table": "users", "where": condition }));
+            let error = client.expect_tool_error(TOOL, &arguments);
+            assert!(
+                error.contains("read-only") || error.contains("syntax"),
+                "{condition}: {error}"
+            );
         }
-        let said =
+        let error =
             client.expect_tool_error(TOOL, &with_profile(profile, &json!({ "table": "nowhere" })));
-        assert!(said.contains("nowhere"), "{said}");
-        let said = client.expect_tool_error(TOOL, &with_profile(profile, &json!({ "table": "" })));
-        assert!(said.contains("get_schema_info"), "{said}");
+        assert!(error.contains("nowhere"), "{error}");
+        let error = client.expect_tool_error(TOOL, &with_profile(profile, &json!({ "table": "" })));
+        assert!(error.contains("get_schema_info"), "{error}");
     }
 }

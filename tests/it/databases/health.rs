@@ -62,7 +62,7 @@ fn health_finds_each_problem_of_tables() {
         let answer = call_tool(&client, TOOL, &json!({}));
         (report(&answer.1, "vacuum")["status"] != "ok").then_some(answer)
     });
-    for (check, object, severity, said, suggestion) in [
+    for (check, object, severity, expected, suggestion) in [
         ("bloat", "public.bloated", "notice", "is unused", "VACUUM (FULL"),
         ("vacuum", "public.bloated", "notice", "dead rows", "VACUUM (ANALYZE) public.bloated"),
         ("duplicate_indexes", "parent_a_again", "notice", "same as public.parent_a;", "DROP INDEX"),
@@ -79,7 +79,7 @@ fn health_finds_each_problem_of_tables() {
     ] {
         let found = finding(&health, check, object);
         assert_eq!(found["severity"], severity, "{found}");
-        assert!(found["sentence"].as_str().unwrap().contains(said), "{found}");
+        assert!(found["sentence"].as_str().unwrap().contains(expected), "{found}");
         assert!(found["suggestion"].as_str().unwrap().contains(suggestion), "{found}");
         assert!(found["measure"].is_number() && found["unit"].is_string(), "{found}");
         assert!(text.contains(found["sentence"].as_str().unwrap()), "{text}");
@@ -160,18 +160,18 @@ fn role_without_rights_hears_of_hidden_objects() {
         let health = check(&client, &[]);
         (report(&health, "transactions")["status"] != "ok").then_some(health)
     });
-    for (check, said) in [
+    for (check, expected) in [
         ("transactions", "it needs pg_monitor"),
         ("bloat", "1 tables that this role cannot read"),
         ("sequences", "1 sequences are not visible"),
     ] {
         let report = report(&health, check);
         assert_eq!(report["status"], "unknown", "{report}");
-        assert!(report["not_visible"][0].as_str().unwrap().contains(said), "{report}");
+        assert!(report["not_visible"][0].as_str().unwrap().contains(expected), "{report}");
     }
     for check in health["checks"].as_array().unwrap() {
-        let said = check["sentence"].as_str().unwrap();
-        assert!(!said.contains("Could not be checked"), "{check}");
+        let sentence = check["sentence"].as_str().unwrap();
+        assert!(!sentence.contains("Could not be checked"), "{check}");
     }
     drop((held, server));
     database.execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
@@ -192,8 +192,8 @@ ANALYZE TABLE keyless",
     let client = server.client();
     let held = HeldSession::start(database.target(), "BEGIN;\nUPDATE full SET b = 1");
     let (text, health) = wait_for("the open transaction", || {
-        let asked = json!({ "long_transaction_seconds": 0 });
-        let answer = call_tool(&client, TOOL, &asked);
+        let arguments = json!({ "long_transaction_seconds": 0 });
+        let answer = call_tool(&client, TOOL, &arguments);
         (report(&answer.1, "transactions")["status"] != "ok").then_some(answer)
     });
     for (check, object, severity) in [
@@ -240,6 +240,6 @@ fn sqlite_health_finds_index_problems() {
 fn unknown_check_is_named_in_error() {
     let (database, library) = (TestDatabase::postgres(), Library::new());
     let server = serve(&library, &database);
-    let said = server.client().expect_tool_error(TOOL, &json!({ "checks": ["bloat", "mood"] }));
-    assert!(said.contains("mood") && said.contains("wraparound"), "{said}");
+    let error = server.client().expect_tool_error(TOOL, &json!({ "checks": ["bloat", "mood"] }));
+    assert!(error.contains("mood") && error.contains("wraparound"), "{error}");
 }

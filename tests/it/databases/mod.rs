@@ -183,10 +183,13 @@ fn profile_is_required_if_there_are_several() {
         ("execute_explain", json!({ "query": "SELECT 1" })),
         ("get_schema_info", json!({})),
     ] {
-        let said = client.expect_tool_error(tool, &arguments);
-        assert!(said.contains("profile is required") && said.contains("mariadb"), "{tool}: {said}");
-        let said = client.expect_tool_error(tool, &with_profile("cellar", &arguments));
-        assert!(said.contains("`cellar`"), "{tool}: {said}");
+        let error = client.expect_tool_error(tool, &arguments);
+        assert!(
+            error.contains("profile is required") && error.contains("mariadb"),
+            "{tool}: {error}"
+        );
+        let error = client.expect_tool_error(tool, &with_profile("cellar", &arguments));
+        assert!(error.contains("`cellar`"), "{tool}: {error}");
     }
 }
 
@@ -203,10 +206,10 @@ fn results_and_errors_disclose_no_host_or_user() {
             ("get_schema_info", json!({})),
             ("query_database", json!({ "query": "SELECT 1" })),
         ] {
-            let said = client.tool_result(tool, &with_profile(profile, &arguments)).to_string();
+            let result = client.tool_result(tool, &with_profile(profile, &arguments)).to_string();
             // The name of the program is also that of the user.
-            let said = said.replace("vademecum/contents", "");
-            assert!(!said.contains("127.0.0.1") && !said.contains(&user), "{tool}: {said}");
+            let result = result.replace("vademecum/contents", "");
+            assert!(!result.contains("127.0.0.1") && !result.contains(&user), "{tool}: {result}");
         }
     }
 }
@@ -223,8 +226,8 @@ fn disabled_tool_is_not_listed_or_callable() {
         !client.call_method("tools/list", &json!({})).to_string().contains("\"query_database\"")
     );
     let call = json!({ "name": "query_database", "arguments": { "query": "SELECT 1" } });
-    let (code, said) = client.expect_error("tools/call", &call);
-    assert!(code == -32_602 && said.contains("is disabled"), "{said}");
+    let (code, message) = client.expect_error("tools/call", &call);
+    assert!(code == -32_602 && message.contains("is disabled"), "{message}");
     let (text, _) = call_tool(&client, "count_rows", &json!({ "table": "users" }));
     assert!(text.ends_with("Count: 2"), "a single profile is the default: {text}");
     let settings = library.write_file("more.toml", "[tools]\ndisabled = [\"read_resource\"]");

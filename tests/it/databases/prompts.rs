@@ -27,22 +27,26 @@ fn database_prompts_need_database() {
     let listed = client.call_method("prompts/list", &json!({}));
     let names = prompt_names(&listed);
     assert_eq!(names[2..], ["explore_database", "diagnose_database", "design_schema"]);
-    let asked = |name: &str, arguments: Value| json!({ "name": name, "arguments": arguments });
+    let prompt_request =
+        |name: &str, arguments: Value| json!({ "name": name, "arguments": arguments });
     let task = client.call_method(
         "prompts/get",
-        &asked("diagnose_database", json!({ "profile": "shop", "symptom": "late orders" })),
+        &prompt_request(
+            "diagnose_database",
+            json!({ "profile": "shop", "symptom": "late orders" }),
+        ),
     );
     let text = task["messages"][0]["content"]["text"].as_str().unwrap();
     assert!(text.contains("late orders") && text.contains("profile \"shop\""), "{text}");
     assert!(text.contains("database_health") && text.contains("advise_indexes"), "{text}");
-    for (name, arguments, said) in [
+    for (name, arguments, expected) in [
         ("explore_database", json!({}), "name one of attic, shop"),
         ("explore_database", json!({ "profile": "cellar" }), "no database `cellar`"),
         ("design_schema", json!({ "profile": "shop" }), "`purpose` is missing"),
         ("design_schema", json!({ "profile": "shop", "purpose": " " }), "purpose: is empty"),
     ] {
-        let (code, error) = client.expect_error("prompts/get", &asked(name, arguments));
-        assert!(code == -32_602 && error.contains(said), "{error}");
+        let (code, error) = client.expect_error("prompts/get", &prompt_request(name, arguments));
+        assert!(code == -32_602 && error.contains(expected), "{error}");
     }
     let unknown = json!({ "name": "explore_database", "arguments": {} });
     let (_, error) = without.client().expect_error("prompts/get", &unknown);

@@ -19,8 +19,8 @@ fn page_contains_database_statement_and_rows() {
     let shops = ShopDatabases::start();
     let client = shops.client();
     for profile in PROFILES {
-        let asked = with_profile(profile, &json!({ "query": "SELECT 1 AS a, 'x' AS b" }));
-        let (text, structured) = call_tool(&client, TOOL, &asked);
+        let arguments = with_profile(profile, &json!({ "query": "SELECT 1 AS a, 'x' AS b" }));
+        let (text, structured) = call_tool(&client, TOOL, &arguments);
         let head = format!("Database: {profile}\n\nSQL Query:\nSELECT 1 AS a, 'x' AS b\n\n");
         assert_eq!(text, format!("{head}Results (1 rows):\n[\n  {{\"a\": 1, \"b\": \"x\"}}\n]"));
         assert_eq!(
@@ -29,9 +29,9 @@ fn page_contains_database_statement_and_rows() {
                 "database": profile, "columns": ["a", "b"], "rows": [[1, "x"]], "truncated": false,
             })
         );
-        let asked =
+        let arguments =
             with_profile(profile, &json!({ "sql": "SELECT 1 AS a, 'x' AS b", "format": "tsv" }));
-        let (text, _) = call_tool(&client, TOOL, &asked);
+        let (text, _) = call_tool(&client, TOOL, &arguments);
         assert_eq!(text, format!("{head}Results (1 rows):\na\tb\n1\tx"));
     }
 }
@@ -50,11 +50,11 @@ fn invalid_limit_defaults_to_hundred() {
         (Some(json!(1)), 1),
         (Some(json!(1_000)), 1_000),
     ] {
-        let mut asked = with_profile("sqlite", &json!({ "query": "SELECT id FROM big" }));
+        let mut arguments = with_profile("sqlite", &json!({ "query": "SELECT id FROM big" }));
         if let Some(limit) = &limit {
-            asked["limit"] = limit.clone();
+            arguments["limit"] = limit.clone();
         }
-        let (_, structured) = call_tool(&client, TOOL, &asked);
+        let (_, structured) = call_tool(&client, TOOL, &arguments);
         assert_eq!(
             (row_count(&structured), &structured["truncated"]),
             (rows, &json!(true)),
@@ -110,8 +110,8 @@ fn pages_follow_query_order() {
     for profile in PROFILES {
         let page = |offset: u64| {
             let query = "SELECT id, id FROM big ORDER BY id DESC";
-            let asked = json!({ "query": query, "limit": 100, "offset": offset });
-            call_tool(&client, TOOL, &with_profile(profile, &asked))
+            let arguments = json!({ "query": query, "limit": 100, "offset": offset });
+            call_tool(&client, TOOL, &with_profile(profile, &arguments))
         };
         let (text, second) = page(100);
         assert!(
@@ -139,8 +139,8 @@ fn duplicate_column_names_keep_their_values() {
     let shops = ShopDatabases::start();
     let client = shops.client();
     for profile in PROFILES {
-        let asked = with_profile(profile, &json!({ "query": "SELECT 1 AS a, 2 AS a" }));
-        let (text, structured) = call_tool(&client, TOOL, &asked);
+        let arguments = with_profile(profile, &json!({ "query": "SELECT 1 AS a, 2 AS a" }));
+        let (text, structured) = call_tool(&client, TOOL, &arguments);
         assert!(text.contains("[\"a\",\"a\"]\n\nResults (1 rows):\n[\n  [1, 2]\n]"), "{text}");
         assert_eq!(
             (&structured["columns"], &structured["rows"]),
@@ -161,9 +161,9 @@ fn writes_are_rejected_without_side_effects() {
             "SELECT 1; DROP TABLE users",
             "CREATE TABLE evil (id INTEGER)",
         ] {
-            let said =
+            let error =
                 client.expect_tool_error(TOOL, &with_profile(profile, &json!({ "query": query })));
-            assert!(said.contains("read-only"), "{profile}: {query}: {said}");
+            assert!(error.contains("read-only"), "{profile}: {query}: {error}");
         }
         let left = with_profile(profile, &json!({ "table": "users" }));
         assert!(call_tool(&client, "count_rows", &left).0.ends_with("Count: 2"), "{profile}");
@@ -195,8 +195,8 @@ fn tsv_values_are_escaped_into_single_cells() {
     let query = "SELECT NULL AS n, E'a\\tb\\nc\\rd' AS t, 9223372036854775807 AS i, 3.14159 AS d, \
                  true AS b, ARRAY['a', 'b'] AS l, '{\"key\":\"value\"}'::json AS o, \
                  '2024-06-15T10:30:00Z'::text AS m";
-    let asked = with_profile("postgres", &json!({ "query": query, "format": "tsv" }));
-    let (text, _) = call_tool(&client, TOOL, &asked);
+    let arguments = with_profile("postgres", &json!({ "query": query, "format": "tsv" }));
+    let (text, _) = call_tool(&client, TOOL, &arguments);
     let line = "\ta\\tb\\nc\\rd\t9223372036854775807\t3.14159\ttrue\t[\"a\",\"b\"]\t\
                 {\"key\":\"value\"}\t2024-06-15T10:30:00Z";
     assert!(text.ends_with(&format!("n\tt\ti\td\tb\tl\to\tm\n{line}")), "{text}");
@@ -217,8 +217,8 @@ fn explain_show_and_pragma_are_paged() {
         ("sqlite", "PRAGMA table_info(users)"),
     ] {
         let page = |offset: usize, limit: usize| {
-            let asked = json!({ "query": query, "offset": offset, "limit": limit });
-            call_tool(&client, TOOL, &with_profile(profile, &asked)).1
+            let arguments = json!({ "query": query, "offset": offset, "limit": limit });
+            call_tool(&client, TOOL, &with_profile(profile, &arguments)).1
         };
         let all = page(0, 100);
         let one = page(1, 1);

@@ -29,22 +29,25 @@ fn system_info_of_each_database_is_readable() {
         ("sqlite://system_info", "sqlite_version", rusqlite::version().to_owned()),
     ] {
         let (text, structured) = call_tool(&client, TOOL, &json!({ "uri": uri }));
-        let told = parse_system_info(&structured["contents"][0]);
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), told);
-        assert_eq!(told[product], version, "{told}");
-        assert!(told["full_version"].as_str().unwrap().contains(&version), "{told}");
+        let system_info = parse_system_info(&structured["contents"][0]);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), system_info);
+        assert_eq!(system_info[product], version, "{system_info}");
+        assert!(system_info["full_version"].as_str().unwrap().contains(&version), "{system_info}");
         for field in
             ["version_number", "operating_system", "architecture", "compiler", "bit_version"]
         {
-            assert!(told[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {told}");
+            assert!(
+                system_info[field].as_str().is_some_and(|text| !text.is_empty()),
+                "{field}: {system_info}"
+            );
         }
         assert_eq!(
-            told.as_object().unwrap().len(),
+            system_info.as_object().unwrap().len(),
             7,
-            "unexpected fields, possibly host or user: {told}"
+            "unexpected fields, possibly host or user: {system_info}"
         );
         let read = client.call_method("resources/read", &json!({ "uri": uri }));
-        assert_eq!(parse_system_info(&read["contents"][0]), told);
+        assert_eq!(parse_system_info(&read["contents"][0]), system_info);
         assert_eq!(read["contents"][0]["mimeType"], "application/json");
     }
     let number = shops.postgres.query_value("SHOW server_version_num");
@@ -78,8 +81,8 @@ fn readable_resources_are_listed() {
         let (text, _) = call_tool(&client, TOOL, &json!({ "uri": uri }));
         assert!(serde_json::from_str::<Value>(&text).unwrap().is_object(), "{text}");
     }
-    let said = client.expect_tool_error(TOOL, &json!({}));
-    assert!(said.contains("uri: is missing") && said.contains("`list`"), "{said}");
+    let error = client.expect_tool_error(TOOL, &json!({}));
+    assert!(error.contains("uri: is missing") && error.contains("`list`"), "{error}");
 }
 
 #[test]
@@ -99,8 +102,8 @@ fn same_engine_databases_are_distinguished_by_profile() {
         let (_, structured) = call_tool(&client, TOOL, &json!({ "uri": uri }));
         assert_eq!(structured["contents"][0]["uri"], uri);
     }
-    let said = client.expect_tool_error(TOOL, &json!({ "uri": "pg://system_info" }));
-    assert!(said.contains("pg://one/system_info, pg://two/system_info"), "{said}");
+    let error = client.expect_tool_error(TOOL, &json!({ "uri": "pg://system_info" }));
+    assert!(error.contains("pg://one/system_info, pg://two/system_info"), "{error}");
     let named = with_profile("two", &json!({ "uri": "pg://system_info" }));
     call_tool(&client, TOOL, &named);
 }
@@ -111,10 +114,10 @@ fn missing_resource_is_a_protocol_error() {
     for uri in ["pg://nope", "pg://nobody/system_info", "nowhere"] {
         let call = json!({ "name": TOOL, "arguments": { "uri": uri } });
         let session = shops.server.open_session();
-        let (code, said) = session.expect_error("tools/call", &call);
-        assert_eq!(code, -32_002, "{said}");
-        assert_eq!(session.expect_error("resources/read", &json!({ "uri": uri })), (code, said));
-        let (code, said) = shops.server.stateless_client().expect_error("tools/call", &call);
-        assert_eq!(code, -32_602, "{said}");
+        let (code, message) = session.expect_error("tools/call", &call);
+        assert_eq!(code, -32_002, "{message}");
+        assert_eq!(session.expect_error("resources/read", &json!({ "uri": uri })), (code, message));
+        let (code, message) = shops.server.stateless_client().expect_error("tools/call", &call);
+        assert_eq!(code, -32_602, "{message}");
     }
 }

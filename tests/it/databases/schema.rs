@@ -72,24 +72,24 @@ fn table_name_requires_schema_name() {
     let client = shops.client();
     for (profile, schema) in PROFILES.into_iter().zip(["public", shops.mariadb.name(), "main"]) {
         let one = json!({ "schema_name": schema, "table_name": "users" });
-        let said = schema_text(&client, profile, &one);
-        assert!(parse_cells(&said).iter().all(|cells| cells[1] == "users"), "{said}");
-        assert_eq!(parse_cells(&said).len(), 3);
+        let text = schema_text(&client, profile, &one);
+        assert!(parse_cells(&text).iter().all(|cells| cells[1] == "users"), "{text}");
+        assert_eq!(parse_cells(&text).len(), 3);
         let all = schema_text(&client, profile, &json!({ "schema_name": schema, "compact": true }));
         assert!(all.contains("\n\nschema\ttable\ttype\ttable_desc\n"), "{all}");
         assert!(
             all.contains(&format!("\n{schema}\tusers\tTABLE\t")) && !all.contains("email"),
             "{all}"
         );
-        let said = client
+        let error = client
             .expect_tool_error(TOOL, &with_profile(profile, &json!({ "table_name": "users" })));
-        assert_eq!(said, "table_name requires schema_name to be specified");
+        assert_eq!(error, "table_name requires schema_name to be specified");
         let nowhere = json!({ "schema_name": "nowhere" });
-        let said = schema_text(&client, profile, &nowhere);
-        assert!(said.contains("No tables found") && said.contains("'nowhere'"), "{said}");
-        let said =
+        let text = schema_text(&client, profile, &nowhere);
+        assert!(text.contains("No tables found") && text.contains("'nowhere'"), "{text}");
+        let text =
             schema_text(&client, profile, &json!({ "schema_name": schema, "table_name": "user" }));
-        assert!(said.contains(&format!("'{schema}.user' not found")), "{said}");
+        assert!(text.contains(&format!("'{schema}.user' not found")), "{text}");
     }
 }
 
@@ -118,7 +118,7 @@ fn summary_replaces_more_than_ten_tables() {
             "ten tables are listed in full"
         );
         shops.execute(profile, "CREATE TABLE last_one (id INTEGER)");
-        let (said, structured) = call_tool(&client, TOOL, &with_profile(profile, &json!({})));
+        let (text, structured) = call_tool(&client, TOOL, &with_profile(profile, &json!({})));
         for part in [
             "Database Schema Summary",
             "Found 11 tables across 1 schemas.",
@@ -127,7 +127,7 @@ fn summary_replaces_more_than_ten_tables() {
             "vector_tables_only=true",
             "compact=true",
         ] {
-            assert!(said.contains(part), "{part}: {said}");
+            assert!(text.contains(part), "{part}: {text}");
         }
         assert_eq!((&structured["found"], structured.get("tables")), (&json!(11), None));
         assert_eq!(structured["schemas"][0]["tables"], 11);
@@ -165,8 +165,8 @@ fn postgres_keys_partitions_comments_and_identities_are_listed() {
     );
     let server = library.serve_with_settings(&profile_settings("shop", &postgres.target()));
     let client = server.client();
-    let said = schema_text(&client, "shop", &json!({}));
-    let lines = parse_cells(&said);
+    let text = schema_text(&client, "shop", &json!({}));
+    let lines = parse_cells(&text);
     let id = column_line(&lines, "users", "id");
     assert_eq!((id[3], id[5], id[12]), ("User\\taccounts", "bigint", "a"));
     let number = column_line(&lines, "users", "number");
@@ -180,7 +180,7 @@ fn postgres_keys_partitions_comments_and_identities_are_listed() {
     assert_eq!(column_line(&lines, "nothing", "")[2], "TABLE");
     assert_eq!(column_line(&lines, "to_parted", "id")[10], "public.parted.id");
     assert_eq!(column_line(&lines, "counted", "n")[2], "MATERIALIZED VIEW");
-    assert!(!lines.iter().any(|cells| cells[1] == "parted_1"), "{said}");
+    assert!(!lines.iter().any(|cells| cells[1] == "parted_1"), "{text}");
     column_line(&lines, "parted", "id");
     let partitions = json!({ "schema_name": "public", "include_partitions": true });
     column_line(&parse_cells(&schema_text(&client, "shop", &partitions)), "parted_1", "id");
@@ -202,9 +202,9 @@ fn vector_columns_are_listed_with_dimensions() {
     );
     let server = library.serve_with_settings(&profile_settings("shop", &vectors.target()));
     let client = server.client();
-    let said = schema_text(&client, "shop", &json!({ "vector_tables_only": true }));
-    let lines = parse_cells(&said);
-    assert!(!lines.iter().any(|cells| cells[1] == "plain"), "{said}");
+    let text = schema_text(&client, "shop", &json!({ "vector_tables_only": true }));
+    let lines = parse_cells(&text);
+    assert!(!lines.iter().any(|cells| cells[1] == "plain"), "{text}");
     for (column, dimensions) in [("title_embedding", "1536"), ("small", "3"), ("any_size", "0")] {
         let line = column_line(&lines, "wiki", column);
         assert_eq!((line[14], line[15]), ("true", dimensions), "{column}");
@@ -233,13 +233,13 @@ fn mariadb_keys_and_comments_are_listed() {
     );
     let name = shops.mariadb.name();
     let part = json!({ "schema_name": name });
-    let said = schema_text(&shops.client(), "mariadb", &part);
-    let lines = parse_cells(&said);
+    let text = schema_text(&shops.client(), "mariadb", &part);
+    let lines = parse_cells(&text);
     let id = column_line(&lines, "commented", "id");
     assert_eq!((id[3], id[7], id[12]), ("two\\nlines", "a\\tb", "d"));
     let x = column_line(&lines, "commented", "x");
     assert_eq!((x[10], x[13]), (format!("{name}.big.id, {name}.users.id").as_str(), ""));
-    assert!(!said.contains("counter"), "{said}");
+    assert!(!text.contains("counter"), "{text}");
 }
 
 #[test]
@@ -253,13 +253,13 @@ fn broken_view_loses_only_its_own_columns() {
          );
          CREATE VIRTUAL TABLE words USING fts5 (body);",
     );
-    let said = schema_text(&shops.client(), "sqlite", &json!({ "schema_name": "main" }));
-    let lines = parse_cells(&said);
+    let text = schema_text(&shops.client(), "sqlite", &json!({ "schema_name": "main" }));
+    let lines = parse_cells(&text);
     assert_eq!(column_line(&lines, "broken", "")[2], "VIEW");
     assert_eq!(column_line(&lines, "users", "id")[12], "d");
     assert_eq!(column_line(&lines, "linked", "x")[10], "main.users.id");
     assert_eq!(column_line(&lines, "linked", "y")[10], "main.users.email");
-    assert!(!said.contains("words_data") && !said.contains("sqlite_"), "{said}");
+    assert!(!text.contains("words_data") && !text.contains("sqlite_"), "{text}");
 }
 
 /// Returns the objects of the structured result, as kind, name and definition.

@@ -25,11 +25,12 @@ fn check_lines_equal_doctor_json() {
         let remedy = it.get("do").map_or_else(String::new, |_| format!("; {}", text("do")));
         format!("{}: {}: {}{remedy}", text("level"), text("where"), text("what"))
     };
-    let told: Vec<String> = findings.as_array().unwrap().iter().map(line).collect();
+    let findings_as_lines: Vec<String> = findings.as_array().unwrap().iter().map(line).collect();
     // The free disk space may change between the two runs.
     let still = |line: &&str| !line.contains("disk of");
-    let told: Vec<&str> = told.iter().map(String::as_str).filter(still).collect();
-    assert_eq!(told, check.stdout.lines().filter(still).collect::<Vec<_>>());
+    let findings_as_lines: Vec<&str> =
+        findings_as_lines.iter().map(String::as_str).filter(still).collect();
+    assert_eq!(findings_as_lines, check.stdout.lines().filter(still).collect::<Vec<_>>());
     let disk = check.stdout.lines().find(|line| line.contains("disk of")).unwrap();
     assert!(disk.contains(" free"), "{disk}");
 }

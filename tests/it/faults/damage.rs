@@ -76,9 +76,9 @@ fn damaged_fts_fails_one_source_until_repaired() {
     let server = library.serve();
     // Only some of the words are on the damaged page.
     let words = (0..300).map(|number| format!("lantern w{number}x0"));
-    let told = words.map(|query| (search_with_failures(&server.client(), &query), query));
+    let results = words.map(|query| (search_with_failures(&server.client(), &query), query));
     let ((total, failed), query) =
-        told.into_iter().find(|((_, failed), _)| !failed.is_empty()).expect("a damaged word");
+        results.into_iter().find(|((_, failed), _)| !failed.is_empty()).expect("a damaged word");
     assert_eq!(total, 1, "media must still return its hit");
     assert!(
         matches!(&failed[..], [(source, reason)] if source == "notes"
@@ -168,12 +168,12 @@ fn damaged_rows_are_reported_and_never_modified() {
         server.client().search_uris("media.search", &json!({ "query": "lantern" })).len(),
         1
     );
-    let told = (0..300).any(|number| {
+    let is_reported = (0..300).any(|number| {
         let query = json!({ "query": format!("w{number}x0") });
         let result = server.client().tool_result("notes.search", &query);
         result["isError"] == true && result.to_string().contains("damaged")
     });
-    assert!(told, "a search that reads the damaged page must report the damage");
+    assert!(is_reported, "a search that reads the damaged page must report the damage");
 }
 
 const STUB_EMBEDDINGS: &str =
@@ -263,8 +263,8 @@ fn empty_missing_or_invalid_file_is_named() {
     let path = |library: &Library, name: &str| -> PathBuf { library.data_folder().join(name) };
     let named = |library: &Library, level: &str, name: &str, part: &str| {
         let check = library.run(&["check"]);
-        let told = report_lines(&check, level);
-        assert!(told.iter().any(|line| line.contains(name) && line.contains(part)), "{check:?}");
+        let lines = report_lines(&check, level);
+        assert!(lines.iter().any(|line| line.contains(name) && line.contains(part)), "{check:?}");
         assert_eq!(check.code, i32::from(level == "error"), "{check:?}");
     };
     let library = Library::with_lanterns();

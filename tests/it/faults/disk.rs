@@ -63,19 +63,19 @@ fn assert_writes_fail_while_full(server: &Server, fill: impl Fn(), free: impl Fn
     }
     assert_eq!(search_uris(&client, "lantern").len(), 5);
     fill();
-    let mut told = None;
+    let mut error = None;
     let mut kept = 5;
     for number in 0..100 {
         let note = json!({ "title": format!("m{number}"), "content": "A lantern. ".repeat(4_000) });
         let answer = client.tool_result("notes.create", &note);
         if answer["isError"] == true {
-            told = Some((number, answer["content"][0]["text"].as_str().unwrap().to_owned()));
+            error = Some((number, answer["content"][0]["text"].as_str().unwrap().to_owned()));
             break;
         }
         kept += 1;
     }
-    let (refused, told) = told.expect("the disk must be full eventually");
-    assert!(told.contains("disk is full") && told.contains("nothing was changed"), "{told}");
+    let (refused, error) = error.expect("the disk must be full eventually");
+    assert!(error.contains("disk is full") && error.contains("nothing was changed"), "{error}");
     assert_eq!(
         client.search_uris("knowledge.search", &json!({ "query": "lantern", "limit": 100 })).len(),
         kept
@@ -178,8 +178,8 @@ fn read_only_disk_is_reported_until_remounted() {
     remount("ro");
     let client = server.client();
     let note = json!({ "title": "Mooring", "content": "A lantern." });
-    let told = client.expect_tool_error("notes.create", &note);
-    assert!(told.contains("read-only") && told.contains("nothing was changed"), "{told}");
+    let error = client.expect_tool_error("notes.create", &note);
+    assert!(error.contains("read-only") && error.contains("nothing was changed"), "{error}");
     let mut check = Command::new("nsenter");
     check.args(["-t", &process, "-U", "-m", "--preserve-credentials"]);
     check
@@ -187,8 +187,11 @@ fn read_only_disk_is_reported_until_remounted() {
         .args(["check", "--data"])
         .arg(library.data_folder());
     let check = check.output().unwrap();
-    let said = String::from_utf8(check.stdout).unwrap();
-    assert!(said.contains("free; free some space"), "`check` must warn of low disk space: {said}");
+    let output = String::from_utf8(check.stdout).unwrap();
+    assert!(
+        output.contains("free; free some space"),
+        "`check` must warn of low disk space: {output}"
+    );
     remount("rw");
     let written = create_note(&client, "Mooring", "A lantern.");
     assert_eq!(search_uris(&client, "lantern"), [written["uri"].as_str().unwrap()]);
@@ -219,7 +222,7 @@ fn assert_readable_but_not_writable(library: &Library, notes: usize) {
     let client = server.client();
     assert_eq!(search_uris(&client, "lantern").len(), notes);
     let note = json!({ "title": "Pier", "content": "A lantern." });
-    let told = client.expect_tool_error("notes.create", &note);
-    assert!(told.contains("read-only") && told.contains("nothing was changed"), "{told}");
+    let error = client.expect_tool_error("notes.create", &note);
+    assert!(error.contains("read-only") && error.contains("nothing was changed"), "{error}");
     assert_eq!(search_uris(&client, "lantern").len(), notes);
 }

@@ -29,15 +29,15 @@ const DEFAULT_ROUNDS: u64 = 5;
 
 /// Returns the number of kills in each test.
 pub(crate) fn round_count() -> u64 {
-    let wanted = env::var_os("VADEMECUM_FAULT_ROUNDS");
-    wanted.map_or(DEFAULT_ROUNDS, |text| text.to_str().unwrap().parse().unwrap())
+    let rounds = env::var_os("VADEMECUM_FAULT_ROUNDS");
+    rounds.map_or(DEFAULT_ROUNDS, |text| text.to_str().unwrap().parse().unwrap())
 }
 
 /// Returns a generator with a new seed, or with the seed from the environment, and prints the seed.
 #[expect(clippy::print_stdout, reason = "the seed is needed to repeat a failed test")]
 pub(crate) fn rng() -> SeededRng {
-    let wanted = env::var_os("VADEMECUM_FAULT_SEED");
-    let seed = wanted.map_or_else(
+    let seed_text = env::var_os("VADEMECUM_FAULT_SEED");
+    let seed = seed_text.map_or_else(
         || {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
             u64::from(now.subsec_nanos()) << 20 | u64::from(std::process::id())

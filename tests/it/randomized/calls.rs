@@ -84,8 +84,8 @@ fn random_calls_match_output_schema_or_report_error() {
                 let schema = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
                 // Tools that return plain text have no output schema.
                 if tool.get("outputSchema").is_some() {
-                    let said = &result["structuredContent"];
-                    assert!(schema.is_valid(said), "{}: {:?}", whole(), schema.validate(said));
+                    let output = &result["structuredContent"];
+                    assert!(schema.is_valid(output), "{}: {:?}", whole(), schema.validate(output));
                 }
                 answered += 1;
             }

@@ -23,7 +23,7 @@ struct TestUser {
 fn create_user(library: &Library, name: &str, secret: &'static str) -> TestUser {
     let text = format!("Here is the {secret} stone, and a lantern beside it.");
     let title = format!("The {secret} stone");
-    let talk = format!("WEBVTT\n\n00:00:01.000 --> 00:00:02.000\n<v {name}>{text}\n");
+    let transcript = format!("WEBVTT\n\n00:00:01.000 --> 00:00:02.000\n<v {name}>{text}\n");
     let chat = claude_conversation(&title, [("human", text.as_str()), ("assistant", secret)]);
     library.import_for_user(
         name,
@@ -31,7 +31,7 @@ fn create_user(library: &Library, name: &str, secret: &'static str) -> TestUser 
         "note.md",
         &format!("---\ntags: [{secret}]\n---\n{text}"),
     );
-    library.import_for_user(name, "media", "talk.vtt", &talk);
+    library.import_for_user(name, "media", "talk.vtt", &transcript);
     library.import_for_user(name, "chats", "chat.json", &chat.to_string());
     library.import_for_user(name, "characters", "card.json", &character_card(&title, &text));
     let prompt = prompts_csv([(title.as_str(), text.as_str())]);

@@ -130,7 +130,7 @@ fn execute_on(engine: Engine, server: &ServerTarget, statements: &str) {
 fn query_value_on(engine: Engine, server: &ServerTarget, statements: &str) -> String {
     let (server, statements) = (server.clone(), statements.to_owned());
     // Uses a separate thread, because the test may already run inside an async runtime.
-    let asked = thread::spawn(move || {
+    let thread = thread::spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             match engine {
@@ -140,7 +140,7 @@ fn query_value_on(engine: Engine, server: &ServerTarget, statements: &str) -> St
             }
         })
     });
-    asked.join().unwrap()
+    thread.join().unwrap()
 }
 
 async fn query_postgres(server: &ServerTarget, statements: &str) -> String {

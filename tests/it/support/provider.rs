@@ -86,8 +86,8 @@ impl FakeProvider {
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let asked: Arc<Mutex<Vec<ProviderRequest>>> = Arc::default();
-        let known = Arc::clone(&asked);
+        let received: Arc<Mutex<Vec<ProviderRequest>>> = Arc::default();
+        let known = Arc::clone(&received);
         thread::spawn(move || {
             let mut held = Vec::new();
             for stream in listener.incoming() {
@@ -107,7 +107,7 @@ impl FakeProvider {
                 }
             }
         });
-        Self { address, received: asked }
+        Self { address, received }
     }
 
     /// Starts a provider that sends these replies in order and then repeats the last one.
@@ -125,7 +125,7 @@ impl FakeProvider {
     }
 
     /// Returns all requests received so far.
-    pub(crate) fn asked(&self) -> Vec<ProviderRequest> {
+    pub(crate) fn requests(&self) -> Vec<ProviderRequest> {
         self.received.lock().unwrap().clone()
     }
 }

@@ -143,7 +143,7 @@ impl KeyServer {
         let url = format!("http://{}/keys", listener.local_addr().unwrap());
         let server = Self { url, keys: Arc::default(), requests: Arc::default() };
         server.publish(ids);
-        let (keys, asked) = (Arc::clone(&server.keys), Arc::clone(&server.requests));
+        let (keys, request_count) = (Arc::clone(&server.keys), Arc::clone(&server.requests));
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
@@ -153,7 +153,7 @@ impl KeyServer {
                     stream.read_exact(&mut byte).unwrap();
                     request.push(byte[0]);
                 }
-                asked.fetch_add(1, Ordering::SeqCst);
+                request_count.fetch_add(1, Ordering::SeqCst);
                 let body = keys.lock().unwrap().to_string();
                 let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length";
                 write!(stream, "{head}: {}\r\n\r\n{body}", body.len()).unwrap();

@@ -33,8 +33,8 @@ const UNLIMITED: &str = "[tools]\nwrite = true\n[limits]\nrequests_per_minute = 
 const NOTES: usize = 20;
 
 fn step_count() -> usize {
-    let wanted = std::env::var_os("VADEMECUM_TWO_WAY_STEPS");
-    wanted.map_or(DEFAULT_STEPS, |text| text.to_str().unwrap().parse().unwrap())
+    let steps = std::env::var_os("VADEMECUM_TWO_WAY_STEPS");
+    steps.map_or(DEFAULT_STEPS, |text| text.to_str().unwrap().parse().unwrap())
 }
 
 fn open_vault() -> Vault {
