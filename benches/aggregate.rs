@@ -55,8 +55,9 @@ fn main() -> Result<()> {
         for rows in &options.rows {
             let (arena, queries) = AggregateBench::prepare(&options, *rows)?;
             for kind in QueryKind::ALL {
-                let asked = queries.of_kind(kind, options.queries.unwrap_or(DEFAULT_QUERIES));
-                let found = arena.measure(asked).await?;
+                let chosen_queries =
+                    queries.of_kind(kind, options.queries.unwrap_or(DEFAULT_QUERIES));
+                let found = arena.measure(chosen_queries).await?;
                 found.print_report(*rows, kind, &mut report);
             }
         }
@@ -167,8 +168,8 @@ impl AggregateBench {
         let mut shown = 0;
         for (number, (source, store)) in self.own.iter().enumerate() {
             let of_this = best.iter().filter(|(source, _)| *source == number);
-            let wanted: Vec<RankedMatch> = of_this.map(|(_, ranked)| ranked.clone()).collect();
-            if wanted.is_empty() {
+            let matches: Vec<RankedMatch> = of_this.map(|(_, ranked)| ranked.clone()).collect();
+            if matches.is_empty() {
                 continue;
             }
             let view = HitRequest {
@@ -177,7 +178,7 @@ impl AggregateBench {
                 snippet_length: SNIPPET_CHARS,
                 weights: Arc::default(),
                 highlight: false,
-                matches: wanted,
+                matches,
             };
             shown += store.read(deadline.clone(), |reader| source.load_hits(reader, &view))?.len();
         }
@@ -240,14 +241,14 @@ struct QueryTimings {
 impl QueryTimings {
     #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
     fn print_report(self, rows: usize, kind: QueryKind, report: &mut Report) {
-        let asked = self.agreements.len();
+        let query_count = self.agreements.len();
         let within = self.share_within_target();
         let overlap = mean(self.agreements.iter().map(|it| it.overlap));
         let identical = self.agreements.iter().filter(|it| it.identical).count();
         let [search, own, slowest] =
             [self.search, self.own, self.slowest].map(TimingSummary::from_durations);
         let target = own.median * MAX_RATIO + MAX_EXTRA_MICROS;
-        println!("{} ({asked} queries)", kind.as_str());
+        println!("{} ({query_count} queries)", kind.as_str());
         println!("  search  {:>10.1} µs median {:>10.1} µs p99", search.median, search.p99);
         for (who, figures) in [("own", own), ("slowest", slowest)] {
             println!(
@@ -264,10 +265,11 @@ impl QueryTimings {
             within * 100.0,
         );
         println!(
-            "  first ten identical to those of one index: {identical}/{asked}; overlap {overlap:.3}"
+            "  first ten identical to those of one index: {identical}/{query_count}; \
+             overlap {overlap:.3}"
         );
         report.add_entry(json!({
-            "rows": rows, "kind": kind, "queries": asked,
+            "rows": rows, "kind": kind, "queries": query_count,
             "search": search, "own": own, "slowest": slowest,
             "to_own": search.ratio_to(own), "more_than_own": search.median - own.median,
             "to_slowest": search.ratio_to(slowest), "more_than_slowest": search.median - slowest.median,

@@ -161,8 +161,8 @@ fn count_late_sources(server: &ServerProcess, user: &str, call: &str) -> Result<
         let mut late = 0;
         for _ in 0..CALLS_PER_CALLER {
             let answer: Value = serde_json::from_str(&client.call(call)?)?;
-            let places = ["/result/_meta", "/result/structuredContent/_meta"];
-            let notes = places.iter().find_map(|place| answer.pointer(place));
+            let pointers = ["/result/_meta", "/result/structuredContent/_meta"];
+            let notes = pointers.iter().find_map(|place| answer.pointer(place));
             let failed = notes.and_then(|notes| notes["failed_sources"].as_array());
             late += failed.map_or(0, Vec::len);
         }

@@ -143,8 +143,8 @@ impl UserPair<'_> {
             answered.store(0, Ordering::Relaxed);
             let taken = self.time_cheap_calls(cheap);
             is_over.store(true, Ordering::Relaxed);
-            for asked in asking {
-                asked.join().map_err(|_| anyhow::anyhow!("a caller panicked"))??;
+            for caller in asking {
+                caller.join().map_err(|_| anyhow::anyhow!("a caller panicked"))??;
             }
             Ok((taken?, answered.load(Ordering::Relaxed)))
         })

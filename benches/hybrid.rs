@@ -98,8 +98,8 @@ impl HybridBench {
         let collection = catalogue.open("bench.1.db");
         let mut passages = options.text().all_passages()?.take(rows).zip(vectors.iter());
         let (mut questions, mut chunks) = (Vec::new(), Vec::new());
-        let wanted = options.queries.unwrap_or(DEFAULT_QUERIES);
-        let every = (rows / wanted).max(1);
+        let query_count = options.queries.unwrap_or(DEFAULT_QUERIES);
+        let every = (rows / query_count).max(1);
         for batch in 0..rows.div_ceil(BATCH_SIZE) {
             collection.write(Durability::Bulk, |writer| {
                 let name = COLLECTION_NAME.to_owned();
@@ -153,8 +153,8 @@ impl HybridBench {
         for round in 0..ROUNDS {
             for (question, chunk) in self.queries.iter().zip(&self.chunks) {
                 for (tool, times) in TOOLS.iter().zip(&mut times) {
-                    let asked = search_message(tool, question);
-                    let (answer, cost) = Timing::measure(self.app.handle_message(&asked)).await;
+                    let message = search_message(tool, question);
+                    let (answer, cost) = Timing::measure(self.app.handle_message(&message)).await;
                     // The first vector search waits until all codes are in memory, which may exceed
                     // the time limit of a call.
                     if round > 0 {

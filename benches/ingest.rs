@@ -97,8 +97,8 @@ fn write_files(text: &TextSource, folder: &Path, files: usize, bytes: usize) -> 
     let mut written = 0;
     for number in 0..files {
         let mut file = String::new();
-        let wanted = bytes / files;
-        while file.len() < wanted {
+        let file_bytes = bytes / files;
+        while file.len() < file_bytes {
             let passage = passages.next().context("not enough text for the files")?;
             let level = if file.is_empty() { "#" } else { "##" };
             write!(file, "{level} {}\n\n{}\n\n", passage.title, passage.body)?;
@@ -125,11 +125,11 @@ fn folder_bytes(folder: &Path) -> Result<u64> {
 fn run_child(arguments: &[&str]) -> Result<ProcessCost> {
     let mut command = Command::new(env::current_exe()?);
     let output = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).output()?;
-    let said = String::from_utf8(output.stderr)?;
+    let output_text = String::from_utf8(output.stderr)?;
     if !output.status.success() {
-        bail!("{arguments:?}: {said}");
+        bail!("{arguments:?}: {output_text}");
     }
-    Ok(serde_json::from_str(said.lines().last().unwrap_or_default())?)
+    Ok(serde_json::from_str(output_text.lines().last().unwrap_or_default())?)
 }
 
 /// Runs the program as from the command line.

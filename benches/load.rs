@@ -159,8 +159,8 @@ fn measure(options: &Options) -> Result<()> {
         ring.is_over.store(true, Ordering::Relaxed);
         let mut times: BTreeMap<RequestKind, Vec<Duration>> = BTreeMap::new();
         for client in clients {
-            let asked = client.join().map_err(|_| anyhow::anyhow!("a client panicked"))?;
-            for (kind, took) in asked {
+            let timed_requests = client.join().map_err(|_| anyhow::anyhow!("a client panicked"))?;
+            for (kind, took) in timed_requests {
                 times.entry(kind).or_default().push(took);
             }
         }

@@ -52,8 +52,8 @@ fn main() -> Result<()> {
             "kind", "matching", "who", "median µs", "p99 µs", "to bm25", "overlap", "identical"
         );
         for kind in QueryKind::ALL {
-            let asked = queries.of_kind(kind, options.queries.unwrap_or(DEFAULT_QUERIES));
-            arena.measure(kind, asked, &mut report)?;
+            let chosen_queries = queries.of_kind(kind, options.queries.unwrap_or(DEFAULT_QUERIES));
+            arena.measure(kind, chosen_queries, &mut report)?;
         }
     }
     report.write(&options)

@@ -48,9 +48,9 @@ struct Arguments {
 }
 
 fn main() -> Result<()> {
-    let asked = Arguments::parse();
-    match asked.server.as_deref() {
-        None => measure(&asked.common),
+    let arguments = Arguments::parse();
+    match arguments.server.as_deref() {
+        None => measure(&arguments.common),
         Some("sessions") => measure_sessions(),
         Some(which) => run_server(which),
     }
@@ -256,17 +256,19 @@ fn measure(common: &CommonOptions) -> Result<()> {
                 "requests_per_core_second": 1e6 / ours }));
         }
     }
-    let told = Command::new(std::env::current_exe()?).args(["--server", "sessions"]).output()?;
-    let told: Value = serde_json::from_slice(&told.stdout)?;
-    println!("idle sessions ({SESSIONS}), bytes each: {told}");
-    common.write_results(&json!({ "bench": "serve", "serve": figures, "idle_session_bytes": told }))
+    let output = Command::new(std::env::current_exe()?).args(["--server", "sessions"]).output()?;
+    let session_bytes: Value = serde_json::from_slice(&output.stdout)?;
+    println!("idle sessions ({SESSIONS}), bytes each: {session_bytes}");
+    common.write_results(
+        &json!({ "bench": "serve", "serve": figures, "idle_session_bytes": session_bytes }),
+    )
 }
 
 /// Opens sessions, first by handshake and then as a search does, and prints the memory of each step
 /// in bytes.
 #[expect(clippy::print_stdout, reason = "the parent process reads it")]
 fn measure_sessions() -> Result<()> {
-    let told = actix::System::new().block_on(async {
+    let session_bytes = actix::System::new().block_on(async {
         let principal = local_principal("bench".parse()?);
         let service = canned_service();
         let peer = |session| Peer {
@@ -318,6 +320,6 @@ fn measure_sessions() -> Result<()> {
         anyhow::Ok(json!({ "handshake": handshake, "conversation": entry,
             "together": handshake + entry }))
     })?;
-    println!("{told}");
+    println!("{session_bytes}");
     Ok(())
 }

@@ -101,23 +101,23 @@ impl Engine {
         let app = self.open_app(&folder, &place, rows)?;
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for round in 0..ROUNDS {
-            let (said, cost) = Timing::measure(plain.read_as_json()).await;
-            let (answer, asked) = Timing::measure(call_query(&app)).await;
-            let (said, answer) = (said?, answer?);
+            let (plain_answer, cost) = Timing::measure(plain.read_as_json()).await;
+            let (answer, query_cost) = Timing::measure(call_query(&app)).await;
+            let (plain_answer, answer) = (plain_answer?, answer?);
             if round == 0 {
-                let (said, answer): (Value, Value) =
-                    (serde_json::from_str(&said)?, serde_json::from_str(&answer)?);
+                let (plain_answer, answer): (Value, Value) =
+                    (serde_json::from_str(&plain_answer)?, serde_json::from_str(&answer)?);
                 let answer = &answer["result"]["structuredContent"];
-                let count = said["data"]["rows"].as_array().map(Vec::len);
+                let count = plain_answer["data"]["rows"].as_array().map(Vec::len);
                 ensure!(count == Some(rows), "the plain loop did not read all rows");
                 ensure!(
-                    said["data"]["rows"] == answer["data"]["rows"],
+                    plain_answer["data"]["rows"] == answer["data"]["rows"],
                     "the rows of `plain` and `query` differ"
                 );
                 ensure!(answer["data"]["truncated"] == false, "the result of `query` is truncated");
             } else {
                 theirs.push(cost.cpu);
-                ours.push(asked.cpu);
+                ours.push(query_cost.cpu);
             }
         }
         plain.execute(DROP_TABLE_SQL).await?;
@@ -277,9 +277,9 @@ impl PlainDriver {
                 }
             }
         }
-        let said = json!({ "ok": true, "schema_version": 1,
+        let envelope = json!({ "ok": true, "schema_version": 1,
             "data": { "columns": columns, "rows": rows } });
-        Ok(serde_json::to_string(&said)?)
+        Ok(serde_json::to_string(&envelope)?)
     }
 }
 

@@ -96,7 +96,7 @@ fn measure(options: &Options) -> Result<()> {
         HttpClient::connect(program.address(), first)?.send_request(&ping)?.0 == 200,
         "the server does not respond"
     );
-    let (memory, files) = (process.resident_bytes()?, process.count_open_files()?);
+    let (memory_before, files) = (process.resident_bytes()?, process.count_open_files()?);
     let mut times: [Vec<Duration>; 3] = Default::default();
     for (number, header) in headers.iter().enumerate() {
         let mut line = HttpClient::connect(program.address(), header)?;
@@ -122,7 +122,7 @@ fn measure(options: &Options) -> Result<()> {
     let (memory_after, files_after) = (process.resident_bytes()?, process.count_open_files()?);
     let each = |before: u64, after: u64| after.saturating_sub(before) / active as u64;
     let [cold, warm, plain] = times.map(TimingSummary::from_durations);
-    let memory_each = each(memory, memory_after);
+    let memory_each = each(memory_before, memory_after);
     let files_each = each(files as u64, files_after as u64);
     println!("  first search of a user  {:>9.0} µs median {:>9.0} µs p99", cold.median, cold.p99);
     println!("  the same once more      {:>9.0} µs median {:>9.0} µs p99", warm.median, warm.p99);
@@ -131,12 +131,15 @@ fn measure(options: &Options) -> Result<()> {
     println!(
         "  memory {} kB, then {} kB: {} kB for each active user; open files {files}, then \
          {files_after}: {files_each} each",
-        memory / 1_000,
+        memory_before / 1_000,
         memory_after / 1_000,
         memory_each / 1_000,
     );
-    options.common.write_results(&json!({ "bench": "users", "users": options.users, "active": active,
+    options.common.write_results(
+        &json!({ "bench": "users", "users": options.users, "active": active,
             "unit": "microseconds on the clock", "cold": cold, "warm": warm, "plain": plain,
-            "cold_to_plain": cold.ratio_to(plain), "bytes_before": memory, "bytes_after": memory_after,
-            "bytes_each": memory_each, "files_before": files, "files_after": files_after }))
+            "cold_to_plain": cold.ratio_to(plain),
+            "bytes_before": memory_before, "bytes_after": memory_after, "bytes_each": memory_each,
+            "files_before": files, "files_after": files_after }),
+    )
 }

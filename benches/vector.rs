@@ -247,12 +247,12 @@ fn code_scan(file: &Path) -> Result<SearcherResult<'static>> {
     drop(rows);
     drop(statement);
     let load = began.elapsed();
-    let memory = codes.memory_bytes();
+    let bytes = codes.memory_bytes();
     let request = move |query: &[f32]| {
         let near = codes.nearest(query, rescore_depth(RESULT_LIMIT), |_| true)?;
         compare_exactly(&connection, query, near.into_iter().map(|(id, _)| id))
     };
-    Ok(SearcherResult { load, ..SearcherResult::new("ours", memory, Box::new(request)) })
+    Ok(SearcherResult { load, ..SearcherResult::new("ours", bytes, Box::new(request)) })
 }
 
 /// One bit per dimension.
@@ -264,7 +264,7 @@ fn sign_scan(file: &Path, vectors: &BenchVectors) -> Result<SearcherResult<'stat
     let began = Instant::now();
     let all: Vec<(i64, SignBits)> = vectors.iter().map(|(id, it)| (id, sign_bits(it))).collect();
     let build = began.elapsed();
-    let memory = size_of_val(all.as_slice());
+    let bytes = size_of_val(all.as_slice());
     let request = move |query: &[f32]| {
         let query_signs = sign_bits(query);
         let mut near: Vec<(u32, i64)> =
@@ -275,7 +275,7 @@ fn sign_scan(file: &Path, vectors: &BenchVectors) -> Result<SearcherResult<'stat
         }
         compare_exactly(&connection, query, near.into_iter().map(|(_, id)| id))
     };
-    Ok(SearcherResult { build, ..SearcherResult::new("bits", memory, Box::new(request)) })
+    Ok(SearcherResult { build, ..SearcherResult::new("bits", bytes, Box::new(request)) })
 }
 
 fn sign_bits(vector: &[f32]) -> SignBits {
@@ -315,10 +315,10 @@ fn graph_search(folder: &Path, vectors: &BenchVectors) -> Result<SearcherResult<
     index.load(file)?;
     let load = began.elapsed();
     index.change_expansion_search(GRAPH_EXPANSION);
-    let memory = index.memory_usage();
+    let bytes = index.memory_usage();
     let request = move |query: &[f32]| {
         let found = index.search(query, RESULT_LIMIT)?;
         Ok(found.keys.into_iter().map(i64::try_from).collect::<Result<_, _>>()?)
     };
-    Ok(SearcherResult { build, load, ..SearcherResult::new("hnsw", memory, Box::new(request)) })
+    Ok(SearcherResult { build, load, ..SearcherResult::new("hnsw", bytes, Box::new(request)) })
 }

@@ -74,10 +74,10 @@ impl PrivatePostgres {
     fn wait_until_ready(&self, programs: &Path, port: &str) -> Result<()> {
         let began = Instant::now();
         loop {
-            let asked = command(programs, "pg_isready", self.folder.path())
+            let status = command(programs, "pg_isready", self.folder.path())
                 .args(["-q", "-h", "127.0.0.1", "-p", port])
                 .status()?;
-            if asked.success() {
+            if status.success() {
                 return Ok(());
             }
             let log = self.folder.path().join("log");

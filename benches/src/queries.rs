@@ -247,10 +247,10 @@ fn question_query(die: &mut SeededRng, sample: &PassageSample) -> Option<String>
         .collect();
     let length = 5 + die.below(6);
     let start = die.below(words.len().saturating_sub(length) + 1);
-    let asked = words.get(start..start + length)?;
-    let natural = asked.iter().all(|word| word.chars().all(char::is_alphabetic));
-    let empty = asked.iter().filter(|word| is_stop_word(&word.to_lowercase())).count();
-    (natural && empty >= 1 && empty + 2 <= length).then(|| asked.join(" "))
+    let chosen_words = words.get(start..start + length)?;
+    let natural = chosen_words.iter().all(|word| word.chars().all(char::is_alphabetic));
+    let empty = chosen_words.iter().filter(|word| is_stop_word(&word.to_lowercase())).count();
+    (natural && empty >= 1 && empty + 2 <= length).then(|| chosen_words.join(" "))
 }
 
 fn is_stop_word(word: &str) -> bool {

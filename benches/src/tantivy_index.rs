@@ -99,14 +99,14 @@ impl TantivyIndex {
     /// Returns the best rows that contain any word of a match expression. If `counted`, all of them
     /// are counted too.
     pub fn best_rows(&self, expression: &str, limit: usize, counted: bool) -> Result<Vec<i64>> {
-        let wanted = BooleanQuery::new(
+        let query = BooleanQuery::new(
             expression_words(expression).flat_map(|it| self.word_clauses(it)).collect(),
         );
         let best = TopDocs::with_limit(limit).order_by_score();
         let found = if counted {
-            self.searcher.search(&wanted, &(best, Count))?.0
+            self.searcher.search(&query, &(best, Count))?.0
         } else {
-            self.searcher.search(&wanted, &best)?
+            self.searcher.search(&query, &best)?
         };
         found
             .into_iter()

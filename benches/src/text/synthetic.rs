@@ -74,23 +74,26 @@ impl SyntheticText {
     }
 
     /// Chooses a content word.
-    fn content_word(&mut self, topics: &[usize], said: &mut Vec<usize>) -> usize {
+    fn content_word(&mut self, topics: &[usize], used_words: &mut Vec<usize>) -> usize {
         let number = match self.rng.below(100 - FUNCTION_WORD_PERCENT) {
             thrown if thrown < TOPIC_WORD_PERCENT => {
                 let topic = topics.get(self.rng.below(topics.len())).copied().unwrap_or(0);
                 let place = self.topic_words.draw(&mut self.rng);
                 self.topics.get(topic).and_then(|words| words.get(place)).copied().unwrap_or(0)
             }
-            thrown if thrown < TOPIC_WORD_PERCENT + REPEATED_WORD_PERCENT && !said.is_empty() => {
-                said.get(self.rng.below(said.len())).copied().unwrap_or(0)
+            thrown
+                if thrown < TOPIC_WORD_PERCENT + REPEATED_WORD_PERCENT
+                    && !used_words.is_empty() =>
+            {
+                used_words.get(self.rng.below(used_words.len())).copied().unwrap_or(0)
             }
             _ => self.all_words.draw(&mut self.rng),
         };
-        said.push(number);
+        used_words.push(number);
         number
     }
 
-    fn write_sentence(&mut self, topics: &[usize], said: &mut Vec<usize>, text: &mut String) {
+    fn write_sentence(&mut self, topics: &[usize], used_words: &mut Vec<usize>, text: &mut String) {
         let count = 6 + self.rng.below(18);
         for place in 0..count {
             let start = text.len();
@@ -98,7 +101,7 @@ impl SyntheticText {
                 let number = self.function_words.draw(&mut self.rng);
                 text.push_str(FUNCTION_WORDS.get(number).copied().unwrap_or_default());
             } else {
-                write_word(self.content_word(topics, said), text);
+                write_word(self.content_word(topics, used_words), text);
             }
             if place == 0
                 && let Some(first) = text.get_mut(start..=start)
@@ -115,15 +118,15 @@ impl Iterator for SyntheticText {
 
     fn next(&mut self) -> Option<Passage> {
         let topics = self.topics();
-        let mut said = Vec::new();
+        let mut used_words = Vec::new();
         let (mut title, mut body) = (String::new(), String::new());
         for _ in 0..3 + self.rng.below(4) {
-            write_word(self.content_word(&topics, &mut said), &mut title);
+            write_word(self.content_word(&topics, &mut used_words), &mut title);
             title.push(' ');
         }
         let length = PASSAGE_CHARS / 2 + self.rng.below(PASSAGE_CHARS);
         while body.len() < length {
-            self.write_sentence(&topics, &mut said, &mut body);
+            self.write_sentence(&topics, &mut used_words, &mut body);
         }
         body.truncate(body.trim_end().len());
         title.truncate(title.trim_end().len());
