@@ -69,7 +69,7 @@ impl FuzzedServer {
         Self { runner, service, principal: local_principal(user), _folder: folder }
     }
 
-    /// Sends a message and asserts that the reply consists of JSON-RPC messages. Without `mirror`,
+    /// Sends a message and asserts that the reply consists of JSON-RPC messages. Without `replica`,
     /// it is sent on a connection with a session.
     fn check_reply(&self, text: &str, replica: Option<MessageHeaders>) {
         let session = replica.is_none().then(|| self.service.connect_session(&self.principal));

@@ -1,12 +1,11 @@
 //! Architecture rules that the compiler does not check: layers, files, and single owners of a task.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use crate::support::import_graph::ImportGraph;
+use crate::support::{
+    import_graph::ImportGraph,
+    workspace_files::{files, root},
+};
 
 /// Crates, top layer first. A crate depends only on crates of lower layers; those of one line do not
 /// depend on each other.
@@ -29,29 +28,6 @@ const LAYERS: [&[&str]; 14] = [
 
 /// Maximum number of lines of a crate, without tests.
 const MAX_CRATE_LINES: usize = 14_000;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Files below `folder` with the given extension, ordered by path: path from the root, contents.
-fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut folders = vec![root().join(folder)];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path: PathBuf = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|it| it == extension) {
-                let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
-                found.push((name, fs::read_to_string(path).unwrap()));
-            }
-        }
-    }
-    found.sort();
-    found
-}
 
 /// Source files of the program below `folders`, without comment lines and unit tests.
 fn code_below(folders: &[&str]) -> Vec<(String, String)> {

@@ -35,6 +35,7 @@ mod custom_tools;
 mod databases;
 mod deep_research;
 mod delegation;
+mod doc_names;
 mod embeddings;
 mod errors;
 mod eval;

@@ -18,6 +18,7 @@ mod process;
 mod provider;
 #[cfg(target_os = "linux")]
 mod raw_websocket;
+pub(crate) mod rust_words;
 mod sample_files;
 mod seeded_rng;
 mod server;
@@ -30,6 +31,7 @@ mod token;
 mod web_site;
 mod websocket_client;
 mod wire_recorder;
+pub(crate) mod workspace_files;
 
 pub(crate) use all_engines::{AllEngines, PROFILES};
 pub(crate) use database_servers::{TestDatabase, require_env};

@@ -8,7 +8,7 @@ use vademecum_search::{Chunk, ChunkSizes, parse_headings, split_into_chunks};
 
 use super::chunking::{ChunkingMode, advance_chars};
 
-/// Sizes of chunks that are divided at headings, in characters. Tables and code up to `whole`
+/// Sizes of chunks that are divided at headings, in characters. Tables and code up to `max_block`
 /// characters are not divided.
 const HEADING_CHUNK_SIZES: ChunkSizes = ChunkSizes { chunk: 1_500, overlap: 150, max_block: 3_000 };
 /// Separator between the headings of a path.

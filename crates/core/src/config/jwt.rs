@@ -74,7 +74,7 @@ pub enum JwtAlgorithm {
 }
 
 impl JwtAlgorithm {
-    /// Returns the name in the `alg` header.
+    /// Returns the name in the header of a token, such as `RS256`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::HS256 => "HS256",
