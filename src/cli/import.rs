@@ -29,7 +29,7 @@ use vademecum_services::{
 };
 
 /// Maximum time to wait for another process that synchronizes the folder.
-const LOCK_PATIENCE: Duration = Duration::from_mins(1);
+const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Import files
 #[derive(Debug, clap::Args)]
@@ -168,7 +168,7 @@ impl Import {
                     folder
                 }
             };
-            let lock = SyncLock::acquire(&library, LOCK_PATIENCE).await?;
+            let lock = SyncLock::acquire(&library, LOCK_TIMEOUT).await?;
             let progress = progress_callback();
             let limits = options.limits;
             let report =

@@ -234,14 +234,14 @@ async fn fetch_statistics(
         }
         Ok::<_, SourceFailure>(query)
     });
-    let (mut status, mut failed) = (Vec::new(), Vec::new());
+    let (mut queries, mut failures) = (Vec::new(), Vec::new());
     for answer in join_all(answers).await {
         match answer {
-            Ok(query) => status.push(query),
-            Err(failure) => failed.push(failure),
+            Ok(query) => queries.push(query),
+            Err(failure) => failures.push(failure),
         }
     }
-    (status, failed)
+    (queries, failures)
 }
 
 async fn rank_sources(

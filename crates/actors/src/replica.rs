@@ -85,7 +85,7 @@ impl TldwDirectory {
                 database,
                 store,
                 sources,
-                lock_state: Mutex::default(),
+                state: Mutex::default(),
                 status: watch::Sender::new(SyncStatus::default()),
             })
         };
@@ -101,7 +101,7 @@ pub(crate) struct Replica {
     database: Database,
     store: Arc<Store>,
     sources: Vec<Arc<dyn Source>>,
-    lock_state: Mutex<ReplicaState>,
+    state: Mutex<ReplicaState>,
     status: watch::Sender<SyncStatus>,
 }
 
@@ -161,7 +161,7 @@ impl Replica {
 
     /// Starts a round if the database has changed. Returns the round to wait for, if any.
     pub(crate) fn check_for_changes(self: &Arc<Self>) -> Option<u64> {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         if state.running_round.is_some() {
             return state.running_round;
         }
@@ -209,7 +209,7 @@ impl Replica {
         let catch_up = || file.and_then(|file| self.sync_store(file.as_deref()));
         let broke_off = |_| Err(TldwError::ReaderPanicked { path: self.tldw.folder.clone() });
         let done = catch_unwind(AssertUnwindSafe(catch_up)).unwrap_or_else(broke_off);
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.running_round = None;
         state.next_round_at = Some(Instant::now() + begun.elapsed() * PAUSE_FACTOR);
         state.was_absent = matches!(done, Ok(None));
@@ -242,7 +242,7 @@ impl Replica {
 
     /// Synchronizes the store and returns the identity of the database it is in sync with.
     fn sync_store(&self, path: Option<&Path>) -> Result<Option<DatabaseFingerprint>, TldwError> {
-        let Some(user) = self.state().user.clone() else { return Ok(None) };
+        let Some(user) = self.lock_state().user.clone() else { return Ok(None) };
         let Some(path) = path else { return self.sync_missing_file(&user) };
         let file = TldwFile::open(path, self.database)?;
         for source in &self.sources {
@@ -282,8 +282,8 @@ impl Replica {
     }
 
     /// Locks the state, ignoring poisoning: no code path leaves it half-changed.
-    fn state(&self) -> MutexGuard<'_, ReplicaState> {
-        self.lock_state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_state(&self) -> MutexGuard<'_, ReplicaState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the error for changes to a replica.

@@ -13,7 +13,7 @@ use crate::row_codec::{DamagedRow, decode_values, encode_value};
 /// Tables about this copy of a database: the state of following, and how words are stored.
 const LOCAL_TABLES: [&str; 2] = ["archive_state", "fts_versions"];
 /// The greatest identifier that each table with AUTOINCREMENT has used.
-const SEQUENCES: &str = "sqlite_sequence";
+const SEQUENCE_TABLE: &str = "sqlite_sequence";
 
 /// The followed tables of one connection, and triggers that record the keys of changed rows.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ impl FollowedTables {
             return table.apply(connection, &key, entry.row.as_deref());
         }
         match (entry.table.as_str(), key.as_slice(), entry.row) {
-            (SEQUENCES, [Value::Text(name)], Some(row)) => {
+            (SEQUENCE_TABLE, [Value::Text(name)], Some(row)) => {
                 let last = decode_values(&row)?.into_iter().next().ok_or(DamagedRow)?;
                 let sql = include_str!("sql/set_sequence.sql");
                 connection
@@ -339,7 +339,7 @@ fn read_sequence(connection: &Connection, table: &str) -> rusqlite::Result<Optio
     let mut content = Vec::new();
     encode_value(row.get_ref("seq")?, &mut content);
     let key = encode(&[Value::Text(table.to_owned())]);
-    Ok(Some(Entry { table: SEQUENCES.to_owned(), key, row: Some(content) }))
+    Ok(Some(Entry { table: SEQUENCE_TABLE.to_owned(), key, row: Some(content) }))
 }
 
 fn encode(values: &[Value]) -> Vec<u8> {

@@ -151,7 +151,7 @@ pub trait Archive: Debug + Send + Sync + 'static {
     ) -> Result<Put, ArchiveError>;
 
     /// Returns the databases of a user, ordered by name.
-    fn parts(&self, user: &str) -> Result<Vec<PartName>, ArchiveError>;
+    fn list_parts(&self, user: &str) -> Result<Vec<PartName>, ArchiveError>;
 
     /// Returns the users with databases, in order, without the empty name.
     fn users(&self) -> Result<Vec<String>, ArchiveError>;

@@ -137,7 +137,7 @@ impl Archive for MemoryArchive {
         Ok(Put::Done(stored.head))
     }
 
-    fn parts(&self, user: &str) -> Result<Vec<PartName>, ArchiveError> {
+    fn list_parts(&self, user: &str) -> Result<Vec<PartName>, ArchiveError> {
         let content = self.reach()?;
         let owned = content.parts.keys().filter(|(owner, _)| owner == user);
         Ok(owned.map(|(user, part)| PartName { user: user.clone(), part: part.clone() }).collect())

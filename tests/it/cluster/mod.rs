@@ -14,7 +14,7 @@ use self::proxy::Proxy;
 use crate::support::{HttpRequest, Library, McpClient, Server, TestDatabase};
 
 /// Longest wait for something that must happen soon.
-const PATIENCE: Duration = Duration::from_secs(30);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An archive in a database of its own, reached through a proxy, and the data folders of servers that
 /// follow it.
@@ -85,7 +85,7 @@ impl AddressClient<'_> {
             json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         let request = ureq::post(format!("http://{}/mcp", self.0))
             .config()
-            .timeout_global(Some(PATIENCE))
+            .timeout_global(Some(REPLY_TIMEOUT))
             .build()
             .header("content-type", "application/json");
         let answer = request.send(message.to_string()).ok()?.body_mut().read_to_string().ok()?;

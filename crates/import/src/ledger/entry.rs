@@ -46,7 +46,7 @@ pub struct LedgerEntry {
     pub problems: Vec<Problem>,
     /// Size and modification time when the file was read.
     #[serde(skip)]
-    pub state: FileStamp,
+    pub stamp: FileStamp,
     /// Digest of the content.
     #[serde(skip)]
     pub digest: Option<String>,
@@ -83,7 +83,7 @@ impl LedgerEntry {
             outcome: ImportOutcome::Passed,
             items: Vec::new(),
             problems: Vec::new(),
-            state: FileStamp::default(),
+            stamp: FileStamp::default(),
             digest: None,
             read_at: unix_nanos_now(),
             generation: IMPORTER_GENERATION.to_owned(),
@@ -97,22 +97,22 @@ impl LedgerEntry {
 
     /// Returns `true` if the file has certainly not changed and the current importers would produce
     /// the same items with these limits.
-    pub fn is_up_to_date(&self, state: FileStamp, limits: ReaderLimits) -> bool {
+    pub fn is_up_to_date(&self, stamp: FileStamp, limits: ReaderLimits) -> bool {
         let rested = i64::try_from(MIN_MODIFICATION_AGE.as_nanos()).unwrap_or(i64::MAX);
-        self.has_state(state, limits) && state.modified.saturating_add(rested) <= self.read_at
+        self.has_stamp(stamp, limits) && stamp.modified.saturating_add(rested) <= self.read_at
     }
 
-    /// Looks at the content of a file whose state is that of the entry, but whose modification is
+    /// Looks at the content of a file whose stamp is that of the entry, but whose modification is
     /// too recent to prove anything. Returns the entry with the time of this reading if the content
     /// is the same and the current importers would produce the same items with these limits.
     pub fn confirm_content(
         &self,
         file: &FileEntry,
-        state: FileStamp,
+        stamp: FileStamp,
         limits: ReaderLimits,
     ) -> Option<Self> {
         let read_at = unix_nanos_now();
-        if state.size > MAX_CONFIRMED_BYTES || !self.has_state(state, limits) {
+        if stamp.size > MAX_CONFIRMED_BYTES || !self.has_stamp(stamp, limits) {
             return None;
         }
         let content = SourceFile::open(&file.path, file.root.as_deref()).ok()?;
@@ -120,8 +120,8 @@ impl LedgerEntry {
         is_same.then(|| Self { read_at, ..self.clone() })
     }
 
-    fn has_state(&self, state: FileStamp, limits: ReaderLimits) -> bool {
-        self.state == state
+    fn has_stamp(&self, stamp: FileStamp, limits: ReaderLimits) -> bool {
+        self.stamp == stamp
             && (self.generation == IMPORTER_GENERATION
                 || self.generation == generation_with_limits(limits))
             && self.outcome != ImportOutcome::Missing
@@ -139,7 +139,7 @@ impl LedgerEntry {
             outcome: parse_json_column(row, "outcome", |text| format!("\"{text}\""))?,
             items: parse_json_column(row, "items", |text| text)?,
             problems: parse_json_column(row, "problems", |text| text)?,
-            state: FileStamp {
+            stamp: FileStamp {
                 size: u64::try_from(row.get::<_, i64>("size")?).unwrap_or(0),
                 modified: row.get("modified")?,
             },
@@ -159,8 +159,8 @@ impl LedgerEntry {
                 ":root": self.root.as_deref().map(path_text),
                 ":source": self.source.map(SourceName::as_str),
                 ":format": self.format,
-                ":size": i64::try_from(self.state.size).unwrap_or(i64::MAX),
-                ":modified": self.state.modified,
+                ":size": i64::try_from(self.stamp.size).unwrap_or(i64::MAX),
+                ":modified": self.stamp.modified,
                 ":digest": self.digest,
                 ":outcome": outcome.as_str(),
                 ":items": serde_json::json!(self.items).to_string(),
@@ -213,26 +213,26 @@ pub(super) mod tests {
     #[test]
     fn entry_is_current_only_if_certain() {
         let second = 1_000_000_000;
-        let state = FileStamp { size: 5, modified: 10 * second };
+        let stamp = FileStamp { size: 5, modified: 10 * second };
         let limits = ReaderLimits::default();
         let read_at = |seconds: i64| LedgerEntry {
-            state,
+            stamp,
             read_at: seconds * second,
             ..imported_entry("/a.md")
         };
-        assert!(read_at(13).is_up_to_date(state, limits));
+        assert!(read_at(13).is_up_to_date(stamp, limits));
         assert!(
-            !read_at(11).is_up_to_date(state, limits),
+            !read_at(11).is_up_to_date(stamp, limits),
             "it may have been changed in the same moment"
         );
-        assert!(!read_at(13).is_up_to_date(FileStamp { size: 6, ..state }, limits));
-        assert!(!read_at(13).is_up_to_date(FileStamp { modified: 9 * second, ..state }, limits));
+        assert!(!read_at(13).is_up_to_date(FileStamp { size: 6, ..stamp }, limits));
+        assert!(!read_at(13).is_up_to_date(FileStamp { modified: 9 * second, ..stamp }, limits));
         let older = LedgerEntry { generation: "0".to_owned(), ..read_at(13) };
-        assert!(!older.is_up_to_date(state, limits), "another program may read it better");
+        assert!(!older.is_up_to_date(stamp, limits), "another program may read it better");
         let mut limited = read_at(13);
         limited.depend_on_limits(limits);
-        assert!(limited.is_up_to_date(state, limits));
+        assert!(limited.is_up_to_date(stamp, limits));
         let more = ReaderLimits { seconds: limits.seconds.saturating_add(1), ..limits };
-        assert!(!limited.is_up_to_date(state, more) && read_at(13).is_up_to_date(state, more));
+        assert!(!limited.is_up_to_date(stamp, more) && read_at(13).is_up_to_date(stamp, more));
     }
 }

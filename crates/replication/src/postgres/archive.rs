@@ -211,8 +211,8 @@ impl PostgresArchive {
                     return Err(ArchiveError::Unconfirmed("no answer in time".to_owned()));
                 }
             };
-            let patience = if is_sent { self.options.put_timeout } else { UNSENT_TIMEOUT };
-            if began_at.elapsed() + RETRY_PAUSE >= patience {
+            let retry_timeout = if is_sent { self.options.put_timeout } else { UNSENT_TIMEOUT };
+            if began_at.elapsed() + RETRY_PAUSE >= retry_timeout {
                 return Err(if is_sent {
                     ArchiveError::Unconfirmed(reason)
                 } else {
@@ -350,7 +350,7 @@ impl Archive for PostgresArchive {
         Ok(put)
     }
 
-    fn parts(&self, user: &str) -> Result<Vec<PartName>, ArchiveError> {
+    fn list_parts(&self, user: &str) -> Result<Vec<PartName>, ArchiveError> {
         self.query(ArchiveStatement::Parts, &[&user], |row| {
             Ok(PartName { user: user.to_owned(), part: row.try_get("part")? })
         })

@@ -165,11 +165,11 @@ impl DatabaseFile {
     }
 
     fn check_contents(&self, repair: bool, findings: &mut CheckFindings) {
-        let state = match self.read_condition() {
-            Ok(state) if state.is_healthy() => {
-                return findings.add_ok(&self.place, &format!("schema {}", state.schema));
+        let condition = match self.read_condition() {
+            Ok(condition) if condition.is_healthy() => {
+                return findings.add_ok(&self.place, &format!("schema {}", condition.schema));
             }
-            Ok(state) => state,
+            Ok(condition) => condition,
             Err(error) if error.is_locked() => {
                 let what = "another program has locked it";
                 return findings.add_warning(&self.place, what, "check again later");
@@ -177,9 +177,9 @@ impl DatabaseFile {
             Err(error) => DatabaseCondition::closed(&error),
         };
         if !repair {
-            return self.report_problems(&state, findings);
+            return self.report_problems(&condition, findings);
         }
-        match self.repair_derived(&state) {
+        match self.repair_derived(&condition) {
             Ok(None) => {}
             Ok(Some(done)) => findings.add_repaired(self.store.path(), done),
             Err(error) => {
@@ -218,31 +218,32 @@ impl DatabaseFile {
     }
 
     /// Reports all problems.
-    fn report_problems(&self, state: &DatabaseCondition, findings: &mut CheckFindings) {
-        if let Some(why) = &state.closed {
+    fn report_problems(&self, condition: &DatabaseCondition, findings: &mut CheckFindings) {
+        if let Some(why) = &condition.closed {
             findings.add_error(&self.place, why, &self.remedy());
         }
-        for StoreProblem { part, message: what } in &state.problems {
+        for StoreProblem { part, message: what } in &condition.problems {
             match part {
                 DamagedPart::Rows => findings.add_error(&self.place, what, &self.remedy()),
                 DamagedPart::FullText(_) => findings.add_error(&self.place, what, REPAIR_HINT),
                 DamagedPart::FreePages => findings.add_warning(&self.place, what, REPAIR_HINT),
             }
         }
-        for (DerivedFtsTable { table, .. }, FtsDifferences { missing, stray }) in &state.drifts {
+        for (DerivedFtsTable { table, .. }, FtsDifferences { missing, stray }) in &condition.drifts
+        {
             let what = format!(
                 "full-text table {table}: {missing} rows are not indexed, {stray} \
                  index entries have no row"
             );
             findings.add_error(&self.place, &what, REPAIR_HINT);
         }
-        for DerivedFtsTable { table, .. } in &state.outdated {
+        for DerivedFtsTable { table, .. } in &condition.outdated {
             let what = format!(
                 "full-text table {table} has the words of an earlier version, which finds less"
             );
             findings.add_warning(&self.place, &what, REPAIR_HINT);
         }
-        for name in &state.unread_links {
+        for name in &condition.unread_links {
             let what = format!("the links of some items in {name} have not been read yet");
             findings.add_warning(&self.place, &what, REPAIR_HINT);
         }
@@ -251,21 +252,22 @@ impl DatabaseFile {
     /// Rebuilds derived data. Returns a description of the repair, if there was one.
     fn repair_derived(
         &self,
-        state: &DatabaseCondition,
+        condition: &DatabaseCondition,
     ) -> Result<Option<&'static str>, RepairError> {
-        let has = |part: &DamagedPart| state.problems.iter().any(|problem| problem.part == *part);
-        let is_whole = state.closed.is_none() && !has(&DamagedPart::Rows);
+        let has =
+            |part: &DamagedPart| condition.problems.iter().any(|problem| problem.part == *part);
+        let is_whole = condition.closed.is_none() && !has(&DamagedPart::Rows);
         if self.is_rebuildable() && !is_whole {
             self.delete_files()?;
             return Ok(Some("it was removed; it will be rebuilt on next use"));
         }
-        if state.closed.is_some() {
+        if condition.closed.is_some() {
             return Ok(None);
         }
-        let drifted = |table| state.drifts.iter().any(|(derived, _)| derived.table == table);
+        let drifted = |table| condition.drifts.iter().any(|(derived, _)| derived.table == table);
         let mut rebuilt = false;
         for derived in &self.derived {
-            let is_outdated = state.outdated.iter().any(|other| other.table == derived.table);
+            let is_outdated = condition.outdated.iter().any(|other| other.table == derived.table);
             if is_outdated
                 || drifted(derived.table)
                 || has(&DamagedPart::FullText(derived.table.to_owned()))
@@ -274,8 +276,8 @@ impl DatabaseFile {
                 rebuilt = true;
             }
         }
-        let has_unread_links = !state.unread_links.is_empty();
-        for source in self.sources.iter().filter(|it| state.unread_links.contains(&it.name())) {
+        let has_unread_links = !condition.unread_links.is_empty();
+        for source in self.sources.iter().filter(|it| condition.unread_links.contains(&it.name())) {
             rebuild_links(&**source, &self.store)?;
         }
         // Compacting frees the pages of the previous tables.

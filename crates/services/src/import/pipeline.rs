@@ -214,7 +214,7 @@ impl ImportJob<'_> {
         entry.source = source;
         let format = read.importer.map(|importer| importer.format_name().to_owned());
         entry.format = format.or(read.unsupported);
-        (entry.state, entry.digest) = (read.stamp, read.digest);
+        (entry.stamp, entry.digest) = (read.stamp, read.digest);
         let mut drafts = match read.result {
             Ok(reading) => {
                 entry.problems = reading.problems;
@@ -246,7 +246,7 @@ impl ImportJob<'_> {
             }
         }
         batch.drafts += drafts.len();
-        batch.bytes += entry.state.size;
+        batch.bytes += entry.stamp.size;
         batch.files.push((entry, drafts));
         Ok(())
     }

@@ -26,8 +26,8 @@ pub(super) fn select_changed(
 ) -> SelectedFiles {
     let mut selected = SelectedFiles::default();
     for found in files {
-        let state = match FileStamp::from_path(&found.path) {
-            Ok(state) => state,
+        let stamp = match FileStamp::from_path(&found.path) {
+            Ok(stamp) => stamp,
             // It was renamed or deleted after it was listed; the next import finds out which.
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 known.remove(&found.path);
@@ -36,12 +36,12 @@ pub(super) fn select_changed(
             Err(_) => FileStamp::default(),
         };
         match known.remove(&found.path) {
-            Some(entry) if entry.is_up_to_date(state, options.limits) => {
+            Some(entry) if entry.is_up_to_date(stamp, options.limits) => {
                 summary.count_unchanged(&entry);
                 continue;
             }
             Some(entry) => {
-                if let Some(entry) = entry.confirm_content(&found, state, options.limits) {
+                if let Some(entry) = entry.confirm_content(&found, stamp, options.limits) {
                     summary.count_unchanged(&entry);
                     selected.confirmed.push(entry);
                     continue;
@@ -50,7 +50,7 @@ pub(super) fn select_changed(
             }
             None => {}
         }
-        selected.changed.push((found, state.size));
+        selected.changed.push((found, stamp.size));
     }
     selected
 }

@@ -73,7 +73,7 @@ pub(super) fn archived_stores(
     let mut stores = own_stores(data, owner);
     if owner.is_none() {
         let folder = Catalogue::new(data.path()).folder().to_owned();
-        for part in archive.parts("")? {
+        for part in archive.list_parts("")? {
             let file = part.part.strip_prefix("collection/").filter(|file| is_file_name(file));
             stores.extend(file.map(|file| data.collection_store(folder.join(file))));
         }

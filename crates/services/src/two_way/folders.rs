@@ -21,7 +21,7 @@ use super::{
 };
 
 /// Time for which a tool waits for another synchronization.
-const TOOL_PATIENCE: Duration = Duration::from_secs(2);
+const TOOL_LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Followed folders, and the limits of reading their files.
 #[derive(Debug)]
@@ -168,7 +168,7 @@ impl FollowedFolders {
             path: relative_path(&folder.path, path),
             problem: Some(vademecum_actors::error_chain(&error)),
         };
-        let lock = match SyncLock::acquire(library, TOOL_PATIENCE).await {
+        let lock = match SyncLock::acquire(library, TOOL_LOCK_TIMEOUT).await {
             Ok(lock) => lock,
             Err(error) => return failed(error),
         };
@@ -195,7 +195,7 @@ impl FollowedFolders {
     ) -> Result<Vec<NoteFileStatus>, SyncError> {
         let mut problems = Vec::new();
         for folder in self.read_two_way_folders(user, library).await? {
-            let lock = SyncLock::acquire(library, TOOL_PATIENCE * 15).await?;
+            let lock = SyncLock::acquire(library, TOOL_LOCK_TIMEOUT * 15).await?;
             let (scope, progress) = (SyncScope::Changed, no_progress());
             let synced =
                 sync_folder(library, &folder, scope, self.limits, &progress, &lock).await?;

@@ -29,7 +29,7 @@ const QUIET_PERIOD: Duration = Duration::from_millis(200);
 /// Interval between attempts after a synchronization that could not write all files.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum time to wait for another synchronization.
-const LOCK_PATIENCE: Duration = Duration::from_mins(1);
+const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A followed folder of a user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -180,7 +180,7 @@ async fn sync_once(
     folder: &Followed,
     limits: ReaderLimits,
 ) -> Result<BTreeMap<PathBuf, String>, SyncError> {
-    let lock = SyncLock::acquire(library, LOCK_PATIENCE).await?;
+    let lock = SyncLock::acquire(library, LOCK_TIMEOUT).await?;
     match folder {
         Followed::OneWay(path) => {
             let options = ImportOptions {

@@ -98,8 +98,8 @@ pub struct SyncLock {
 }
 
 impl SyncLock {
-    /// Waits for the lock of a library, at most for `patience`.
-    pub async fn acquire(library: &Library, patience: Duration) -> Result<Self, SyncError> {
+    /// Waits for the lock of a library, at most for `timeout`.
+    pub async fn acquire(library: &Library, timeout: Duration) -> Result<Self, SyncError> {
         let path = library.folder().join(LOCK_FILE);
         let open = || {
             fs::create_dir_all(library.folder())?;
@@ -111,7 +111,7 @@ impl SyncLock {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { _file: file }),
                 Err(fs::TryLockError::Error(error)) => return Err(SyncError::Lock(error)),
-                Err(fs::TryLockError::WouldBlock) if begun.elapsed() >= patience => {
+                Err(fs::TryLockError::WouldBlock) if begun.elapsed() >= timeout => {
                     return Err(SyncError::Busy);
                 }
                 Err(fs::TryLockError::WouldBlock) => tokio::time::sleep(LOCK_INTERVAL).await,

@@ -140,7 +140,7 @@ fn source_links(terms: &TimelineTerms) -> Markup {
 
 /// Returns the bars of the last months, stacked by source, each a link to its month.
 fn picture(terms: &TimelineTerms, counts: &MonthCounts) -> Markup {
-    let months = last_months(counts);
+    let months = recent_month_counts(counts);
     let highest = months.values().map(|parts| parts.iter().sum::<usize>()).max().unwrap_or(0);
     if highest == 0 || months.len() < 2 {
         return html! {};
@@ -206,7 +206,7 @@ fn bar(
 }
 
 /// Returns the numbers of the last months by source, with those in between that have no items.
-fn last_months(counts: &MonthCounts) -> BTreeMap<String, Vec<usize>> {
+fn recent_month_counts(counts: &MonthCounts) -> BTreeMap<String, Vec<usize>> {
     let mut months: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, (_, values)) in counts.iter().enumerate() {
         for (month, number) in values.iter().filter(|(month, _)| month.len() == 7) {
@@ -251,7 +251,7 @@ mod tests {
             (SourceName::Notes, vec![value("2026-02", 3)]),
             (SourceName::Media, vec![value("2025-11", 1), value("2026-02", 2), value("?", 9)]),
         ];
-        let months = last_months(&counts);
+        let months = recent_month_counts(&counts);
         let found: Vec<_> =
             months.iter().map(|(name, parts)| (name.as_str(), parts.clone())).collect();
         assert_eq!(
@@ -264,7 +264,7 @@ mod tests {
             ]
         );
         let long_ago = vec![(SourceName::Notes, vec![value("1970-01", 1), value("2026-02", 1)])];
-        assert_eq!(last_months(&long_ago).len(), MAX_MONTHS);
+        assert_eq!(recent_month_counts(&long_ago).len(), MAX_MONTHS);
     }
 
     #[test]
