@@ -61,7 +61,7 @@ impl Aggregator {
         Self { metrics: metrics.clone(), ..self }
     }
 
-    /// Returns the sources.
+    /// Returns the sources of the library; collections are not among them.
     pub(crate) fn sources(&self) -> &[SourceHandle] {
         &self.sources
     }

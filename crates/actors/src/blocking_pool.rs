@@ -23,7 +23,7 @@ const MAX_QUEUE: usize = 4_096;
 pub(crate) enum PoolError {
     /// The job panicked.
     Panicked,
-    /// The queue is full.
+    /// The queue already has the maximum number of jobs.
     QueueFull,
 }
 

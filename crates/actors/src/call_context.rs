@@ -13,9 +13,9 @@ use vademecum_model::{CancelFlag, SourceName};
 /// Request to an actor with its call context.
 #[derive(Debug)]
 pub struct WithContext<M> {
-    /// The request.
+    /// Message that the actor handles.
     pub request: M,
-    /// Its context.
+    /// Cancellation, tracing span and progress of the call.
     pub context: CallContext,
 }
 

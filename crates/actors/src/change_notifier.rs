@@ -16,7 +16,7 @@ use vademecum_store::{ChangeDetector, Store};
 
 use super::replica::Replica;
 
-/// Polling interval.
+/// Interval at which the stores are polled while there are subscribers.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Change notifier of a library.

@@ -49,7 +49,7 @@ pub enum CallError {
 /// State of a database file that prevents the operation. Its message names no path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreFault {
-    /// The disk is full.
+    /// The disk is full, or the user of the server has reached a disk quota.
     #[error(
         "the disk is full or over quota: nothing was changed; free space on the server, then \
          try again"

@@ -64,7 +64,7 @@ pub struct VectorIndexer {
 
 /// Differences between a source and the index.
 struct IndexDiff {
-    /// New or changed items.
+    /// Items that the index lacks, or has in an earlier version.
     changed: Vec<ItemVersion>,
     /// URIs of deleted items.
     deleted: Vec<String>,

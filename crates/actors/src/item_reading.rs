@@ -16,7 +16,7 @@ use super::{
 /// Number of items that a read item names as linking to it.
 const MAX_BACKLINKS: usize = 5;
 
-/// Reads one item of one source.
+/// Reads one item, and its links as far as `links` requests them.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Item, CallError>")]
 pub(crate) struct ReadSourceItem {

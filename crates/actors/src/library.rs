@@ -168,7 +168,7 @@ impl Library {
         async move { done.await.ok() }
     }
 
-    /// Returns the blocking pool.
+    /// Returns the pool on which the blocking work of the library runs.
     pub(crate) fn blocking_pool(&self) -> &Arc<BlockingPool> {
         &self.blocking_pool
     }
@@ -183,7 +183,7 @@ impl Library {
         }
     }
 
-    /// Returns a source by name.
+    /// Returns a source by name; `None` if the library does not have it.
     pub fn source(&self, name: SourceName) -> Option<&SourceHandle> {
         self.sources.iter().find(|source| source.name() == name)
     }
@@ -238,12 +238,12 @@ impl Library {
         self.stores.iter().map(|store| store.size_bytes()).sum::<u64>() + index
     }
 
-    /// Returns the folder of the library.
+    /// Returns the folder that contains the databases of the library.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Returns the stores.
+    /// Returns the stores. Sources with the same database share one.
     pub fn stores(&self) -> &[Arc<Store>] {
         &self.stores
     }

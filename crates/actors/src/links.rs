@@ -36,13 +36,13 @@ pub struct LinkGraph {
 /// A link, and the items at both ends.
 #[derive(Clone, Debug)]
 pub struct ResolvedLink {
-    /// The link as it is stored.
+    /// The link as it stands in the text, before it is resolved.
     pub link: StoredLink,
     /// The item that contains it.
     pub from: ItemRef,
     /// The item to which it leads, if there is one.
     pub target: Option<ItemRef>,
-    /// The place in which it is resolved.
+    /// Folder or file relative to which the link is resolved.
     pub place: LinkPlace,
 }
 
@@ -73,7 +73,7 @@ pub struct ConnectedItems {
 /// The links of one item, and what else it has in common with others.
 #[derive(Clone, Debug)]
 pub struct ItemLinks {
-    /// The item.
+    /// The item to which the links belong.
     pub item: ItemRef,
     /// The links in its text, in the order of the text.
     pub out: Vec<ResolvedLink>,

@@ -30,11 +30,11 @@ pub struct ListItems {
     pub snippet_length: usize,
     /// Lists the items as they were at this time.
     pub as_of: Option<Timestamp>,
-    /// Context of the call.
+    /// Cancellation and tracing span of the call.
     pub context: CallContext,
 }
 
-/// Page of a list.
+/// Page of a list, with the totals of the whole list.
 #[derive(Clone, Debug, Default)]
 pub struct ListPage {
     /// The items, with the beginnings of their texts as snippets.
@@ -45,7 +45,7 @@ pub struct ListPage {
     pub facets: Vec<(Facet, Vec<(String, usize)>)>,
     /// Number of items whose state at the requested time is not known.
     pub unknown: usize,
-    /// Sources that failed.
+    /// Sources that failed or exceeded the deadline; their items are missing.
     pub failed: Vec<SourceFailure>,
 }
 

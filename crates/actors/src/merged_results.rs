@@ -16,7 +16,7 @@ pub(crate) struct MergedResults {
     pub(crate) total: usize,
     /// Combined statistics of all sources that answered.
     pub(crate) statistics: CorpusStatistics,
-    /// Sources that failed.
+    /// Sources that failed or exceeded the deadline; their matches are missing.
     pub(crate) failed: Vec<SourceFailure>,
     /// Kind of the scores.
     pub(crate) score_type: ScoreType,

@@ -18,7 +18,7 @@ const COUNT_TTL: Duration = Duration::from_secs(1);
 /// Maximum time to count the items of one source.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Quotas of all libraries.
+/// Quotas of libraries: those of the user's account, or the defaults of the server.
 #[derive(Debug)]
 pub struct LibraryQuotas {
     defaults: Quotas,
@@ -26,7 +26,7 @@ pub struct LibraryQuotas {
     counts: DashMap<UserId, (u64, Instant)>,
 }
 
-/// Use of a library.
+/// Size of a library and number of its items, to compare with its quotas.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryUse {
     /// Size of the databases, in bytes.
@@ -83,7 +83,7 @@ impl LibraryQuotas {
     }
 }
 
-/// Returns the use of a library.
+/// Measures a library. Creates no file; every source with a file counts its items.
 pub async fn library_use(library: &Library) -> Result<LibraryUse, CallError> {
     Ok(LibraryUse { bytes: library.size_bytes(), items: count_items(library).await? })
 }

@@ -133,7 +133,7 @@ struct SyncStatus {
 }
 
 impl Replica {
-    /// Returns `true` if this replica feeds the store.
+    /// Returns `true` if this replica writes to this very store.
     pub(crate) fn feeds_store(&self, store: &Arc<Store>) -> bool {
         Arc::ptr_eq(&self.store, store)
     }

@@ -29,7 +29,7 @@ pub struct SearchPage {
     pub phrase_not_found: bool,
     /// Sources in which a filter by tags finds nothing because no item has any.
     pub without_tags: Vec<SourceName>,
-    /// Sources that failed.
+    /// Sources that failed or exceeded the deadline; their matches are missing.
     pub failed: Vec<SourceFailure>,
     /// Number of items not embedded yet, if vectors were used.
     pub missing_vectors: usize,

@@ -66,7 +66,7 @@ impl SeenUris {
         self.hashes.contains(&self.hash_uri(uri))
     }
 
-    /// Adds a URI.
+    /// Adds a URI. If the set is full, the oldest one is removed.
     pub(crate) fn insert(&mut self, uri: &Uri) {
         let mark = self.hash_uri(uri);
         if !self.hashes.insert(mark) {
@@ -80,7 +80,7 @@ impl SeenUris {
         }
     }
 
-    /// Removes URIs.
+    /// Removes URIs, so that their items can be shown again.
     pub(crate) fn remove_all<'a>(&mut self, gone: impl Iterator<Item = &'a Uri>) {
         for uri in gone {
             let mark = self.hash_uri(uri);

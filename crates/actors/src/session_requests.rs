@@ -14,7 +14,7 @@ use super::{CallError, SourceSelection, VectorQuery, search_page::SearchPage};
 pub struct SearchRequest {
     /// Query text.
     pub query: String,
-    /// Sources to search.
+    /// Sources and collections to search, each with its own filters.
     pub selections: Vec<SourceSelection>,
     /// Order of results, if given.
     pub order: Option<Order>,
@@ -60,7 +60,7 @@ pub struct ForgetShown(pub Vec<Uri>);
 pub struct ReadRequest {
     /// Source of the item.
     pub source: SourceName,
-    /// Id of the item.
+    /// Identifier within the source.
     pub id: ItemId,
     /// Part of the item.
     pub part: Option<String>,

@@ -10,9 +10,9 @@ use crate::collections::VisibleCollection;
 /// Source to query, with its filters.
 #[derive(Clone, Debug)]
 pub struct SourceSelection {
-    /// Name of the source.
+    /// Source of the library, or [`SourceName::Collections`] for a collection.
     pub from_source: SourceName,
-    /// Collection, if the source is one.
+    /// The collection; `None` for a source of the library.
     pub from_collection: Option<VisibleCollection>,
     /// Filters for its items.
     pub filters: Filters,
@@ -26,7 +26,7 @@ impl SourceSelection {
         Self { from_source: source, from_collection: None, filters, order: None }
     }
 
-    /// Selects a collection.
+    /// Selects all documents of a collection.
     pub fn collection(opened: VisibleCollection) -> Self {
         let collection = Some(opened);
         Self {
@@ -44,7 +44,7 @@ impl SourceSelection {
         self.from_source == uri.source && self.from_collection.as_ref().is_none_or(in_it)
     }
 
-    /// Creates a failure of this source.
+    /// Creates a failure that names this source, or this collection, and the reason.
     pub(crate) fn to_failure(&self, reason: impl Into<String>) -> SourceFailure {
         let collection = self.from_collection.as_ref().map(|opened| opened.record.name.clone());
         SourceFailure { source: self.from_source, collection, reason: reason.into() }

@@ -118,13 +118,13 @@ impl UserRegistry {
         Self { quotas: LibraryQuotas::new(defaults, &self.config.data), ..self }
     }
 
-    /// Sets the limits of the journals.
+    /// Sets the limits of the journals of libraries that are opened from now on.
     #[must_use]
     pub fn with_journal_limits(self, journal_limits: JournalLimits) -> Self {
         Self { journal_limits, ..self }
     }
 
-    /// Returns the quotas.
+    /// Returns the quotas of all users.
     pub fn quotas(&self) -> &LibraryQuotas {
         &self.quotas
     }
@@ -215,7 +215,7 @@ impl UserRegistry {
         self.sessions.len()
     }
 
-    /// Returns the open libraries.
+    /// Returns the open libraries, in no particular order.
     pub(super) fn list_open_libraries(&self) -> Vec<Library> {
         self.libraries.iter().map(|entry| entry.library.clone()).collect()
     }

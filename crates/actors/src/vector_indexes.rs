@@ -33,7 +33,7 @@ pub(crate) struct VectorIndexes {
     indexer: Arc<VectorIndexer>,
     /// Selected sources of the library.
     sources: Vec<(SourceName, Filters)>,
-    /// Selected collections.
+    /// Selected collections, each of which has an index of its own.
     collections: Vec<SourceSelection>,
     /// Sources in which an item must exist; `None` if all indexed items exist.
     visible_in: Option<Vec<SourceHandle>>,

@@ -17,23 +17,23 @@ pub enum Change {
     Add(Box<Draft>),
     /// Adds and removes tags of an item.
     Tag {
-        /// The item.
+        /// Identifier of the item. The change fails if no item has it.
         id: ItemId,
         /// The tags to add and remove.
         tagging: TagChange,
     },
     /// Edits or deletes an item.
     Edit {
-        /// The item.
+        /// Identifier of the item. The edit fails if no item has it.
         id: ItemId,
         /// Expected version; the edit fails if the item is at another version.
         version: Option<i64>,
-        /// The edit.
+        /// Operation: append, replace or delete.
         edit: Edit,
     },
     /// Replaces an item by an earlier version of it, also if it was deleted since.
     Restore {
-        /// The item.
+        /// Identifier of an existing or a deleted item.
         id: ItemId,
         /// The version to restore, as listed by the journal.
         version: i64,
@@ -99,7 +99,7 @@ impl ChangeAction {
 /// Who makes a change. Parts that are unknown are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeAuthor {
-    /// The user.
+    /// Identifier of the user; empty for imports.
     pub user: String,
     /// Name of the client program.
     pub client: String,
@@ -134,9 +134,9 @@ pub struct FieldReplacement {
 /// Tags to add to and remove from an item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TagChange {
-    /// Tags to add.
+    /// Tags to add, unless the item has them in any case of letters.
     pub add: Vec<String>,
-    /// Tags to remove.
+    /// Tags to remove, in any case of letters, also if they are in `add`.
     pub remove: Vec<String>,
 }
 

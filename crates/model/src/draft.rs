@@ -58,7 +58,7 @@ impl DraftBody {
         }
     }
 
-    /// Returns the tags.
+    /// Returns the tags; for chats and prompts, these are the keywords.
     pub fn tags(&self) -> &[String] {
         match self {
             Self::Note(note) => &note.tags,
@@ -69,7 +69,7 @@ impl DraftBody {
         }
     }
 
-    /// Returns the tags.
+    /// Returns the tags to change them; for chats and prompts, these are the keywords.
     pub fn tags_mut(&mut self) -> &mut Vec<String> {
         match self {
             Self::Note(note) => &mut note.tags,
@@ -118,7 +118,7 @@ impl DraftBody {
     }
 }
 
-/// A note.
+/// A note: a text, the names by which links refer to it, and its folders.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -153,7 +153,7 @@ pub struct MediaDraft {
     pub media_type: String,
     /// Publication URL.
     pub url: Option<String>,
-    /// Author.
+    /// Author; several are named in one text.
     pub author: Option<String>,
     /// Text; for audio and video, the spoken words.
     pub content: String,
@@ -231,9 +231,9 @@ pub struct StoredChunk {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Transcription {
-    /// Text of the transcript.
+    /// JSON with segments, or plain text.
     pub text: String,
-    /// Transcription model.
+    /// Name of the speech recognition model, if known.
     pub model: Option<String>,
     /// Creation time.
     pub created_at: Option<Timestamp>,
@@ -258,7 +258,7 @@ pub struct Cue {
     pub start_ms: u64,
     /// End time, in milliseconds.
     pub end_ms: u64,
-    /// Speaker.
+    /// Speaker, if the transcript names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
     /// Spoken text.
@@ -270,11 +270,11 @@ pub struct Cue {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ChatDraft {
-    /// Title.
+    /// Title; `None` if the export has none.
     pub title: Option<String>,
     /// Service that hosted the conversation, such as `chatgpt`.
     pub service: Option<String>,
-    /// Keywords.
+    /// Keywords, which are the tags of the conversation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
     /// User rating.
@@ -329,7 +329,7 @@ pub struct MessageDraft {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CharacterDraft {
-    /// Name.
+    /// Name, which is the title of the item.
     pub name: String,
     /// Description.
     pub description: Option<String>,
@@ -341,7 +341,7 @@ pub struct CharacterDraft {
     pub system_prompt: Option<String>,
     /// Instructions placed after the conversation history.
     pub post_history_instructions: Option<String>,
-    /// First message of the character.
+    /// Message with which the character begins a conversation.
     #[serde(rename = "first_mes")]
     pub first_message: Option<String>,
     /// Example dialogue.
@@ -361,7 +361,7 @@ pub struct CharacterDraft {
     pub character_version: Option<String>,
     /// Other card data, as JSON: extensions, lorebook.
     pub extensions: serde_json::Map<String, serde_json::Value>,
-    /// Image of the character.
+    /// File contents: the PNG of a PNG card, or an image in a CHARX archive.
     #[serde(skip)]
     pub image: Option<Vec<u8>>,
     /// Creation time of the card.
@@ -370,22 +370,22 @@ pub struct CharacterDraft {
     pub modified_at: Option<Timestamp>,
 }
 
-/// A prompt.
+/// A prompt: a reusable text for the model, the user or both.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PromptDraft {
-    /// Name.
+    /// Name, which is the title of the item; unique in a library.
     pub name: String,
     /// Author.
     pub author: Option<String>,
     /// Description of its purpose.
     pub details: Option<String>,
-    /// System prompt.
+    /// Instructions to the model; `None` if the prompt has only a user prompt.
     pub system_prompt: Option<String>,
-    /// User prompt.
+    /// Text of the user's message; `None` if the prompt has only a system prompt.
     pub user_prompt: Option<String>,
-    /// Keywords.
+    /// Keywords, which are the tags of the prompt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
     /// Last modification time.

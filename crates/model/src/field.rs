@@ -21,7 +21,7 @@ pub enum Field {
     Personality,
     /// Characters: scenario.
     Scenario,
-    /// The system prompt.
+    /// Characters and prompts: system prompt.
     SystemPrompt,
     /// Prompts: user prompt.
     UserPrompt,

@@ -10,7 +10,7 @@ pub const VARIANT_WEIGHT: f64 = 0.8;
 /// A full-text table that uses the tokenizer of this program.
 #[derive(Clone, Copy, Debug)]
 pub struct FtsTable {
-    /// Name of the table.
+    /// Name of the table; `{table}` in a template stands for it.
     pub name: &'static str,
     /// Name of the `fts5vocab` table over it.
     pub vocabulary: &'static str,
@@ -23,7 +23,7 @@ pub struct FtsTable {
 /// A column of a full-text table.
 #[derive(Clone, Copy, Debug)]
 pub struct FtsColumn {
-    /// Name of the column.
+    /// Name in SQL. Queries name the [`Field`] instead.
     pub name: &'static str,
     /// Meaning of the column.
     pub field: Field,

@@ -48,7 +48,7 @@ impl ItemAccess {
         self.0.values().all(|access| *access == SourceAccess::default())
     }
 
-    /// Returns the sources with a restriction.
+    /// Returns the restrictions by source. All items of the other sources are visible.
     pub fn restricted_sources(&self) -> impl Iterator<Item = (SourceName, &SourceAccess)> {
         self.0.iter().map(|(source, access)| (*source, access))
     }

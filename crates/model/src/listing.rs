@@ -107,7 +107,7 @@ pub struct Listing {
 pub struct ListedItem {
     /// Row in the source's full-text table.
     pub key: i64,
-    /// URI of the item.
+    /// Canonical pointer, such as `media://3`.
     pub uri: Uri,
     /// Text by which the list is ordered: a date, or the title in lower case.
     pub sort_key: String,
@@ -152,7 +152,7 @@ impl ItemName {
 /// One form of a name. One of the fields is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameForm {
-    /// The title.
+    /// Title or alias to compare, without white space around it.
     pub title: Option<String>,
     /// Pattern of the path, for `LIKE`.
     pub path: Option<String>,

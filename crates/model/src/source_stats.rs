@@ -37,12 +37,12 @@ pub struct Suggestions {
 /// A stored prompt template.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredPrompt {
-    /// Name of the prompt.
+    /// Name, unique among the prompts of a library.
     pub name: String,
     /// Description of its purpose.
     pub details: Option<String>,
     /// System prompt for the model.
     pub system_prompt: Option<String>,
-    /// User prompt.
+    /// Text of the user's message; `None` if the prompt has only a system prompt.
     pub user_prompt: Option<String>,
 }

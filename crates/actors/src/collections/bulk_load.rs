@@ -59,7 +59,7 @@ pub(super) fn load_documents(
     })
 }
 
-/// Creates a compressor of texts.
+/// Creates a compressor with a trained dictionary. Fails if the dictionary is damaged.
 pub(super) fn create_compressor(dictionary: &[u8]) -> Result<TextCompressor, CollectionError> {
     TextCompressor::new(dictionary).map_err(CollectionError::Compression)
 }

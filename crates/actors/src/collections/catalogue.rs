@@ -54,7 +54,7 @@ struct ReplacedFile;
 pub struct VisibleCollection {
     /// Row of the catalogue.
     pub record: CollectionRecord,
-    /// The collection.
+    /// Database of the collection.
     pub collection: Collection,
     /// Access rights of the principal.
     pub access: Access,
@@ -89,7 +89,7 @@ impl Catalogue {
         }
     }
 
-    /// Returns the data folder.
+    /// Returns the data folder, in which the catalogue and the collections are.
     pub fn data(&self) -> &DataFolder {
         &self.data
     }

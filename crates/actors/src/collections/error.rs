@@ -14,14 +14,14 @@ pub enum CollectionError {
     /// The name is already taken.
     #[error("a collection `{0}` already exists")]
     NameTaken(String),
-    /// The name is invalid.
+    /// The name has other characters than a name may have, is too long, or is that of a source.
     #[error(
         "`{0}` cannot be a collection's name: use 1 to 64 letters (a-z, A-Z), digits, `.`, `-` or \
          `_`, beginning with a letter or a digit; `notes`, `media`, `chats`, `characters`, \
          `prompts` and `collections` are taken"
     )]
     InvalidName(String),
-    /// The collection has an invalid setting.
+    /// The settings of a collection are invalid, for the given `reason`.
     #[error("the collection `{name}` in the settings is invalid: {reason}")]
     InvalidSettings {
         /// Name of the collection.

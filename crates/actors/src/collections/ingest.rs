@@ -74,7 +74,7 @@ struct IngestJob<'a> {
 
 /// The difference between a collection and its source.
 struct Changes {
-    /// New and changed documents.
+    /// Documents that are new, or that differ from the stored ones.
     documents: Vec<Document>,
     /// Identifiers of removed documents.
     removed: Vec<String>,

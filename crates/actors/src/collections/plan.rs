@@ -31,7 +31,7 @@ pub struct CollectionPlan {
 /// The desired state of a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectionSpec {
-    /// Name of the collection.
+    /// Name, unique among all collections without regard to ASCII case.
     pub name: String,
     /// Owner; without one, all users see the collection.
     pub owner: Option<UserId>,
@@ -45,13 +45,13 @@ impl CollectionPlan {
         !self.folders.is_empty() || self.table.is_some()
     }
 
-    /// Parses the plan of the collection `name`.
+    /// Parses a plan from the catalogue. An error names the collection `name`.
     pub fn parse(name: &str, json: &str) -> Result<Self, CollectionError> {
         serde_json::from_str(json)
             .map_err(|source| CollectionError::UnreadablePlan { name: name.to_owned(), source })
     }
 
-    /// Returns the plan as JSON.
+    /// Returns the plan as JSON, as the catalogue stores it.
     pub fn to_json(&self) -> String {
         // Serialization cannot fail: there are no maps with keys other than strings.
         serde_json::to_string(self).unwrap_or_default()

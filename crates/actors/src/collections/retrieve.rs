@@ -57,7 +57,7 @@ pub struct HitList {
     pub failed: Vec<FailedCollection>,
 }
 
-/// A collection that failed.
+/// A collection that is missing in the results of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedCollection {
     /// Name of the collection.
@@ -185,7 +185,7 @@ fn rank_collection(
         .read(deadline.clone(), |reader| one.collection.rank_matches(reader, &request, &scope))
 }
 
-/// A search by vector.
+/// Parameters of [`search_vectors`].
 #[derive(Clone, Copy, Debug)]
 pub struct VectorSearch<'a> {
     /// The query vector, of length 1.

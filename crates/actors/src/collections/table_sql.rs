@@ -73,7 +73,7 @@ impl TableSql {
         bound
     }
 
-    /// Counts the rows.
+    /// Counts the rows that satisfy the condition of the table.
     pub(crate) fn count_rows(&self) -> BoundStatement {
         self.select_where("count(*)")
     }

@@ -27,7 +27,7 @@ pub(super) struct BlockingConnection {
 }
 
 impl TableDatabases {
-    /// Creates the databases.
+    /// Wraps the databases. Blocking connections exist only if this is called in a Tokio runtime.
     pub fn new(databases: Arc<Databases>) -> Self {
         Self { databases, runtime: Handle::try_current().ok() }
     }

@@ -33,7 +33,7 @@ pub struct SourceHandle {
 #[derive(Debug)]
 pub(super) struct Restriction {
     pub(super) access: SourceAccess,
-    /// Handle of the whole source.
+    /// Handle without the restriction, to which changes go.
     pub(super) whole: SourceHandle,
 }
 
@@ -100,7 +100,7 @@ impl SourceHandle {
         self.store.may_have_rows()
     }
 
-    /// Returns the path of the store.
+    /// Returns the path of the database file, which may not exist yet.
     pub(crate) fn store_path(&self) -> &Path {
         self.store.path()
     }

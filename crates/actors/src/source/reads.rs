@@ -21,7 +21,7 @@ const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 pub enum CompletionKind {
     /// Item id, or words of its title.
     Id,
-    /// Keyword.
+    /// Keyword or tag, by its beginning.
     Keyword,
 }
 

@@ -207,7 +207,7 @@ fn save_draft(
     journal::save_draft(source, writer, draft, &import_author(), copies)
 }
 
-/// Returns the author of changes by imports.
+/// Returns the author of changes by imports, of whom only the tool is known.
 fn import_author() -> ChangeAuthor {
     ChangeAuthor { tool: "import".to_owned(), ..ChangeAuthor::default() }
 }

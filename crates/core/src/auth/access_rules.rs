@@ -105,7 +105,7 @@ struct DenyRule {
 }
 
 impl AccessRules {
-    /// Creates the rules of a key.
+    /// Creates rules that restrict a principal to the scope of its key.
     pub fn for_scope(scope: KeyScope) -> Self {
         Self { scope, ..Self::default() }
     }

@@ -53,7 +53,7 @@ impl FromStr for Right {
 pub struct Rights(Option<Right>);
 
 impl Rights {
-    /// All rights.
+    /// The right `admin`, which includes the others.
     pub const ALL: Self = Self(Some(Right::Admin));
 
     /// Collects the rights granted by OAuth scopes. Unknown scopes are ignored.
@@ -61,7 +61,7 @@ impl Rights {
         scopes.into_iter().filter_map(|scope| scope.parse().ok()).collect()
     }
 
-    /// Returns true if `right` is in the set.
+    /// Returns true if the set has `right` or a stronger one.
     pub fn contains(self, right: Right) -> bool {
         self.0.is_some_and(|greatest| greatest >= right)
     }

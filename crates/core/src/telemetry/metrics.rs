@@ -209,7 +209,7 @@ struct MeterFactory {
 }
 
 impl MeterGroup {
-    /// Registers the metrics of the group.
+    /// Registers the counter and, if there is one, the histogram. Fails if a name is taken.
     fn register(self, registry: &Registry) -> Result<MeterFactory, MetricsError> {
         let (name, help) = self.counter;
         let ended = IntCounterVec::new(Opts::new(name, help), &[self.label, "outcome"])?;

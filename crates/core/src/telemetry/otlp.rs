@@ -35,17 +35,17 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Finished request to export as a span.
 #[derive(Clone, Debug)]
 pub struct FinishedRequest {
-    /// Trace context.
+    /// Trace and span id of the request, and its parent span, if any.
     pub trace: TraceContext,
     /// Protocol method.
     pub method: &'static str,
     /// Canonical name of the called tool.
     pub tool: Option<&'static str>,
-    /// Start time.
+    /// Start; a time before 1970 is exported as 1970-01-01.
     pub started_at: SystemTime,
     /// Duration.
     pub duration: Duration,
-    /// Outcome.
+    /// Outcome, which also decides the status of the span.
     pub outcome: CallOutcome,
 }
 

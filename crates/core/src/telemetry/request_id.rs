@@ -5,7 +5,7 @@ use std::fmt;
 use tracing::Span;
 use uuid::Uuid;
 
-/// Id of a request.
+/// Id of a request: the caller's, if it is safe to log, else a random UUID.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestId(String);
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// Name of the extension MCP Apps in the capabilities.
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/ui";
 
-/// MIME type of apps.
+/// MIME type of apps, which clients that show apps declare in their capabilities.
 pub const APP_MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 /// Returns true if these client capabilities declare the extension, with the MIME type of apps.

@@ -11,7 +11,7 @@ pub const MAX_COMPLETIONS: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type")]
 pub enum CompletionReference {
-    /// Prompt, by name.
+    /// Prompt, by its unique name.
     #[serde(rename = "ref/prompt")]
     Prompt { name: String },
     /// Resource template, by URI template.
@@ -22,7 +22,7 @@ pub enum CompletionReference {
 /// Argument of a prompt or resource template that the user is typing.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PartialArgument {
-    /// Name of the argument.
+    /// Name of the argument, or of the variable in the URI template.
     pub name: String,
     /// Text typed so far.
     pub value: String,

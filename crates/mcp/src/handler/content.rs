@@ -23,7 +23,7 @@ pub enum ContentBlock {
         data: String,
         mime_type: String,
     },
-    /// A resource with its contents.
+    /// Contents of a resource, embedded in the block.
     Resource {
         resource: ResourceContents,
     },
@@ -65,7 +65,7 @@ pub enum ResourceBody {
 }
 
 impl ResourceContents {
-    /// Creates the contents of a text resource.
+    /// Creates the complete contents of a text resource, without `_meta`.
     pub fn text(uri: impl Into<String>, mime_type: impl Into<String>, text: String) -> Self {
         Self {
             uri: uri.into(),

@@ -39,7 +39,7 @@ pub struct GetPromptResult {
     pub messages: Vec<PromptMessage>,
 }
 
-/// One message of a prompt.
+/// Message of a prompt, with the arguments filled in.
 #[expect(missing_docs, reason = "fields of the protocol, with the names of its schema")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PromptMessage {

@@ -104,7 +104,7 @@ pub trait ServerHandler: Send + Sync + 'static {
     fn forget_scope(&self, principal: &Principal, scope: &Scope);
 }
 
-/// Result of a tool call.
+/// Output of a tool, or a tool error. Errors of the protocol are a [`Failure`] instead.
 #[derive(Clone, Debug, Default)]
 pub struct CallToolResult {
     /// Structured result as the text of a JSON object.

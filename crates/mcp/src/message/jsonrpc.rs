@@ -10,7 +10,7 @@ use crate::Failure;
 /// Parsed input: one message or a batch.
 #[derive(Debug)]
 pub(crate) enum ParsedInput<'a> {
-    /// One message.
+    /// Message that is not in an array.
     Single(Message<'a>),
     /// Batch of messages with one combined reply; each may be invalid by itself.
     Batch(Vec<&'a RawValue>),
@@ -88,7 +88,7 @@ pub(crate) fn parse_input(text: &str) -> Result<ParsedInput<'_>, ParseFailure<'_
     }
 }
 
-/// Parses one message.
+/// Parses a message that is not in an array. A failure keeps the request id, if that is valid.
 pub(crate) fn parse_message(text: &str) -> Result<Message<'_>, ParseFailure<'_>> {
     let refuse = |id, failure| Err(ParseFailure { id, failure });
     let envelope: Envelope<'_> = match serde_json::from_str(text) {

@@ -91,7 +91,7 @@ pub(crate) struct ListenParams {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SubscriptionFilter {
-    /// Changes of the list of tools.
+    /// Subscribes to changes of the list of tools; off by default.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) tools_list_changed: bool,
     /// URIs of resources to watch.

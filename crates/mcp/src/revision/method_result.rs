@@ -8,7 +8,7 @@ use crate::message::jsonrpc;
 /// `_meta` field with the name and version of the server.
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Result of a method.
+/// Result of a method, from which each protocol version makes its own JSON.
 #[derive(Clone, Debug)]
 pub(crate) struct MethodResult {
     /// JSON object without `_meta`.
@@ -35,7 +35,7 @@ impl MethodResult {
         Self { json, cache_hint: None, meta: Map::new(), input_required: false }
     }
 
-    /// Creates an empty result.
+    /// Creates the result `{}` of methods that return nothing.
     pub(crate) fn empty() -> Self {
         Self::new("{}".to_owned())
     }

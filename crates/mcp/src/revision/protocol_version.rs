@@ -5,13 +5,13 @@ use crate::{FailureKind, ReplyStatus};
 /// Version (dated revision) of the Model Context Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProtocolVersion {
-    /// 2024-11-05.
+    /// 2024-11-05: the oldest supported version.
     V2024_11_05,
-    /// 2025-03-26.
+    /// 2025-03-26: the last one with JSON-RPC batches.
     V2025_03_26,
-    /// 2025-06-18.
+    /// 2025-06-18: the first one without JSON-RPC batches.
     V2025_06_18,
-    /// 2025-11-25.
+    /// 2025-11-25: the first one with icons, the last one with sessions.
     V2025_11_25,
     /// 2026-07-28: stateless, every request carries its own version and capabilities.
     V2026_07_28,

@@ -33,7 +33,7 @@ pub trait SessionRecords: fmt::Debug + Send + Sync + 'static {
     /// Removes a record, if there is one.
     fn remove(&self, owner: &UserId, id: &SessionId);
 
-    /// Removes all records of a user.
+    /// Removes all records of a user, so that the user's sessions end on every server.
     fn remove_user(&self, owner: &UserId);
 }
 

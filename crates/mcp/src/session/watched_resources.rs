@@ -64,7 +64,7 @@ impl WatchedResources {
         self.resources().remove(uri);
     }
 
-    /// Returns the URIs of the resources.
+    /// Returns the URIs of the watched resources, in no particular order.
     pub(crate) fn uris(&self) -> Vec<String> {
         self.resources().keys().cloned().collect()
     }

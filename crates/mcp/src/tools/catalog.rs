@@ -13,7 +13,7 @@ use vademecum_core::auth::{Principal, Right};
 /// Selection of tools that one client is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolListing {
-    /// Style of tool names.
+    /// Style of tool names: with dots, or with underscores for clients that reject dots.
     pub name_style: NameStyle,
     /// Tool sets that are listed.
     pub toolsets: Vec<Toolset>,

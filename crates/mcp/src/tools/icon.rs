@@ -17,7 +17,7 @@ static READ: LazyLock<Value> = LazyLock::new(|| tool_icon(include_bytes!("icon/r
 static WRITE: LazyLock<Value> = LazyLock::new(|| tool_icon(include_bytes!("icon/write.png")));
 static DATABASE: LazyLock<Value> = LazyLock::new(|| tool_icon(include_bytes!("icon/database.png")));
 
-/// Returns the `icons` of the server.
+/// Returns the icons of the server: a PNG of 48 × 48 pixels, and an SVG of any size.
 pub(crate) fn server_icons() -> Value {
     SERVER.clone()
 }

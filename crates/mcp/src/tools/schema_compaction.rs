@@ -12,7 +12,7 @@ pub(crate) struct SchemaCompactor {
     objects: HashMap<(String, String), String>,
     /// Argument names with their descriptions.
     descriptions: HashSet<(String, String)>,
-    /// Output schemas.
+    /// Fields of the output schemas, as text.
     outputs: HashSet<String>,
     /// Bounds of arguments: name, keyword and value.
     bounds: HashSet<(String, &'static str, String)>,

@@ -15,7 +15,7 @@ const MAX_RESULT_CHARS: u32 = 250_000;
 pub enum ToolField {
     /// `_meta.ui`: the app that shows the results.
     App,
-    /// `icons`.
+    /// `icons`: a PNG that shows the side effect of the tool.
     Icons,
     /// `_meta["anthropic/maxResultSizeChars"]`. Without it, Claude Code saves a result above 25,000
     /// tokens or 50,000 characters as a file.
