@@ -268,7 +268,7 @@ impl KeyRecord {
         })
     }
 
-    /// Returns true if the key has expired at `now`.
+    /// Returns true if the expiry is not after `now`. A key without expiry never expires.
     pub fn has_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|end| end <= now)
     }

@@ -173,7 +173,7 @@ impl Authenticator {
         }
     }
 
-    /// Returns true if a caller with this account needs a token.
+    /// Returns true if a caller with this account needs a token; always true in multi-user mode.
     pub fn needs_token(&self, account: CallerAccount) -> bool {
         match &self.0 {
             AuthMethod::Single { local, .. } => {

@@ -13,7 +13,7 @@ use vademecum_model::matches_pattern;
 pub struct DenyRules(Arc<[Deny]>);
 
 impl DenyRules {
-    /// Creates the rules.
+    /// Copies the rules of the settings.
     pub fn new(rules: &[Deny]) -> Self {
         Self(rules.into())
     }

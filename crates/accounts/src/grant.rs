@@ -82,12 +82,12 @@ impl GrantToken {
         text.expose_secret().starts_with(GrantTokenKind::Access.prefix())
     }
 
-    /// Returns the kind.
+    /// Returns the kind: access or refresh token.
     pub fn kind(&self) -> GrantTokenKind {
         self.kind
     }
 
-    /// Returns the id of the grant.
+    /// Returns the id of the grant, which is part of the token.
     pub fn key(&self) -> &KeyId {
         &self.key
     }

@@ -20,7 +20,7 @@ use super::{AuthError, AuthRejection};
 /// should have been. An outage of the identity provider does not reject tokens before that; a key
 /// that was removed meanwhile stays valid for as long.
 const MAX_STALE_TIME: Duration = Duration::from_hours(1);
-/// Timeout of one fetch.
+/// Maximum time of one request for a key set.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum size of a fetched key set, in bytes.
 const MAX_KEY_SET_BYTES: u64 = 1 << 20;

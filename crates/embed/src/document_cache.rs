@@ -92,7 +92,7 @@ impl DocumentCache {
         Ok(shared.archive().set_values("", SHARED_KIND, &values)?)
     }
 
-    /// Stores vectors.
+    /// Stores vectors here and, with an archive, for other servers. Errors are only logged.
     pub(super) fn store_vectors<'a>(
         &self,
         vectors: impl ExactSizeIterator<Item = (&'a VectorKey, &'a [f32])> + Clone,

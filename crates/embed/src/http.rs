@@ -77,7 +77,7 @@ impl Endpoint {
         })
     }
 
-    /// Returns `true` if a key is set.
+    /// Returns `true` if requests carry an API key.
     pub(super) fn has_key(&self) -> bool {
         self.key.is_some()
     }

@@ -19,7 +19,7 @@ const MAX_CACHED_QUERIES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(511);
 /// not take all threads of the blocking pool.
 const MAX_CONCURRENT_REQUESTS: usize = 8;
 
-/// A shared vector.
+/// A query vector, shared by the cache and its callers.
 type SharedVector = Arc<[f32]>;
 type QueryResult = Result<SharedVector, EmbedError>;
 type PendingQuery = Shared<oneshot::Receiver<QueryResult>>;

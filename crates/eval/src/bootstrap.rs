@@ -27,9 +27,9 @@ pub struct ConfidenceInterval {
 /// Mean difference of two search methods or two runs, over the same queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Difference {
-    /// The mean.
+    /// Mean of the differences, one for each query.
     pub mean: f64,
-    /// Its 95 % confidence interval.
+    /// Bootstrap confidence interval of the mean.
     pub interval: ConfidenceInterval,
 }
 

@@ -22,7 +22,7 @@ use super::metrics::RelevanceGrades;
 /// Names of the files of judgements, without their ending. The first that exists is read.
 const SPLITS: [&str; 3] = ["test", "dev", "train"];
 
-/// A judged collection.
+/// A corpus, and queries whose relevant documents are known.
 #[derive(Debug)]
 pub struct JudgedCollection {
     /// All documents, in the order of the corpus.

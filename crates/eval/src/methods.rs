@@ -81,7 +81,7 @@ pub struct QueryResult {
     pub id: String,
     /// Language of the query or of its collection, if known.
     pub language: Option<String>,
-    /// Its rankings.
+    /// Scored ranking of each search method.
     pub rankings: ByMethod<ScoredRanking>,
 }
 

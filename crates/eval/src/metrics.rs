@@ -32,7 +32,7 @@ pub struct QueryScores {
 /// The scored ranking of one query.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScoredRanking {
-    /// Its scores.
+    /// Scores of the first 10 and the first 100 results.
     pub scores: QueryScores,
     is_empty: bool,
     took: Duration,

@@ -70,7 +70,7 @@ pub(crate) struct MeanNdcg {
 }
 
 impl EvalReport {
-    /// Creates the report of a collection from the results of its queries.
+    /// Computes the metrics of a collection, without a comparison to an earlier run.
     pub fn from_results(collection: CollectionSummary, results: Vec<QueryResult>) -> Self {
         Self {
             collection,

@@ -53,7 +53,7 @@ impl AuthorizationQuery {
         Ok(Self { raw: raw.to_owned(), parameters })
     }
 
-    /// Returns the query string.
+    /// Returns the query string as it was received.
     pub fn raw(&self) -> &str {
         &self.raw
     }

@@ -28,7 +28,7 @@ const MIN_PASSWORD_LENGTH: usize = 8;
 /// Browser in which a user is logged in.
 #[derive(Clone, Debug)]
 pub struct LoginSession {
-    /// The user.
+    /// User who is logged in.
     pub user: UserId,
     /// Rights that the user may give to a client.
     pub grantable: Rights,

@@ -95,7 +95,7 @@ impl MetadataDocuments {
         }
     }
 
-    /// Returns true if documents are fetched at all.
+    /// Returns true if the settings permit documents as client ids.
     pub(crate) fn are_fetched(&self) -> bool {
         self.permitted != ClientDocuments::Off
     }

@@ -123,7 +123,7 @@ impl OidcLogin {
         })
     }
 
-    /// Returns the settings.
+    /// Returns the settings of the outside provider.
     pub fn settings(&self) -> &Oidc {
         &self.settings
     }

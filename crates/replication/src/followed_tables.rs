@@ -77,7 +77,7 @@ impl FollowedTables {
         Ok(Self { tables, derived: Vec::new() })
     }
 
-    /// Returns whether a table is followed.
+    /// Returns whether the archive keeps the rows of a table.
     pub(super) fn has_table(&self, name: &str) -> bool {
         self.tables.iter().any(|table| table.name == name)
     }

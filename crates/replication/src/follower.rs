@@ -46,7 +46,7 @@ pub(crate) struct ArchiveFollower {
 struct ArchiveFile {
     follower: ArchiveFollower,
     tables: FollowedTables,
-    /// Head that the file is known to have.
+    /// Head of the copy in this file; `None` until it was read or written.
     known: Mutex<Option<Head>>,
 }
 

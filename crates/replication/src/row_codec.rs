@@ -48,7 +48,7 @@ fn encode_varint(mut number: u64, bytes: &mut Vec<u8>) {
     bytes.push(u8::try_from(number).unwrap_or(0));
 }
 
-/// Decodes all values.
+/// Decodes the values of a row. Fails if they are cut off or of an unknown kind.
 pub(super) fn decode_values(mut bytes: &[u8]) -> Result<Vec<Value>, DamagedRow> {
     let mut values = Vec::new();
     while let Some((kind, rest)) = bytes.split_first() {

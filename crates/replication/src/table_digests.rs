@@ -25,7 +25,7 @@ pub struct TableDigest {
 pub struct TableDigests(BTreeMap<String, TableDigest>);
 
 impl TableDigests {
-    /// Adds a row.
+    /// Adds a row to the digest of its table; deleted rows are ignored.
     pub(super) fn add(&mut self, Entry { table, key, row }: &Entry) {
         let Some(row) = row else { return };
         let mut hash = Sha256::new();

@@ -22,7 +22,7 @@ const OUTPUT_BUFFER_BYTES: usize = 64 * 1_024;
 pub struct ChildSettings<T> {
     /// Restrictions of the process.
     pub restrictions: Restrictions,
-    /// Settings of its work.
+    /// Settings for the code that answers the requests.
     pub work: T,
 }
 

@@ -78,7 +78,7 @@ impl PhraseBounds {
     }
 }
 
-/// A phrase in a block.
+/// Postings of a phrase in one block, with upper bounds of their scores.
 #[derive(Debug)]
 struct BlockPhrase<'q> {
     postings: PostingsBlock<'q>,

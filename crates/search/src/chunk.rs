@@ -25,7 +25,7 @@ pub struct Chunk<'a> {
     pub start: usize,
     /// End, exclusive, in characters.
     pub end: usize,
-    /// Text of the chunk.
+    /// Text from `start` to `end`.
     pub text: &'a str,
 }
 

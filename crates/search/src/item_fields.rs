@@ -16,7 +16,7 @@ pub struct ItemFields(Vec<(&'static str, String)>);
 /// Search result details of an item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ItemExcerpt {
-    /// Snippet.
+    /// Plain text around the match, cut between words.
     pub snippet: Option<String>,
     /// Location of the match.
     pub loc: Option<Loc>,

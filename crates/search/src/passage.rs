@@ -9,7 +9,7 @@ use super::{ChunkSizes, FtsQuery, Highlighter, snippet::cut_snippet, split_into_
 /// A passage read from a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// Text of the passage.
+    /// Text of the range.
     pub text: String,
     /// Range of the passage in the whole text.
     pub range: Range,
@@ -26,7 +26,7 @@ pub struct ChunkSpan {
     pub index: usize,
     /// Identifier of the chunk, if it has one.
     pub uuid: Option<String>,
-    /// Start.
+    /// Start, counted from 0.
     pub start: usize,
     /// End, exclusive.
     pub end: usize,

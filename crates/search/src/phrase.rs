@@ -19,7 +19,7 @@ pub struct Phrase {
     pub repetitions: usize,
 }
 
-/// A word of a query.
+/// A word that must occur, as it is or in any form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryWord {
     /// The token of the full-text tables (`vademecum_fts5::for_each_index_token`) that must occur.
@@ -39,10 +39,10 @@ pub struct InflectedWord {
     pub language: Option<QueryLanguage>,
 }
 
-/// Language of a query.
+/// Language whose rules apply to the words of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryLanguage {
-    /// A language with a stemmer.
+    /// A language whose words are compared by their stems.
     Stemmed(Language),
     /// Vietnamese, in which accents distinguish words.
     Vietnamese,
@@ -74,7 +74,7 @@ impl QueryWord {
         Self::Inflected(InflectedWord { key: word_key(folded), typed: vec![typed], language: None })
     }
 
-    /// Sets the language of the query.
+    /// Sets the language of the query; exact words ignore it.
     pub(crate) fn with_language(self, language: Option<QueryLanguage>) -> Self {
         match self {
             Self::Inflected(word) => Self::Inflected(InflectedWord { language, ..word }),

@@ -81,7 +81,7 @@ impl StemPositions {
         stems
     }
 
-    /// Visits the positions of a word with one of the stems.
+    /// Calls `visit` with the positions of each phrase that the word can have, by one of the stems.
     fn for_each_position(&self, word: &Word<'_>, mut visit: impl FnMut(usize, u64)) {
         for written in [Some(word.folded), word.accented].into_iter().flatten() {
             let found = with_stem(self.language, written, |stem| self.positions.get(stem));

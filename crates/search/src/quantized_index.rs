@@ -42,7 +42,7 @@ pub struct QuantizedVector<'b> {
 }
 
 impl QuantizedVector<'static> {
-    /// Quantizes a vector.
+    /// Quantizes a vector. Fails if it is zero or has a number that is not finite.
     pub fn quantize(vector: &[f32]) -> Result<Self, VectorError> {
         ensure_finite(vector)?;
         let highest = vector.iter().fold(0.0_f32, |high, number| high.max(number.abs()));

@@ -66,20 +66,20 @@ impl Default for ReciprocalRank {
 pub struct ListPosition {
     /// Rank, starting at 1.
     pub rank: usize,
-    /// Score in that list.
+    /// Raw score, comparable only within that list.
     pub score: f64,
 }
 
 /// A result found in at least one list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FusedResult<K> {
-    /// Key of the result.
+    /// Identifier of the result, the same in both lists.
     pub key: K,
     /// Fused score: higher is better.
     pub score: f64,
-    /// Position in the full-text results.
+    /// Position in the full-text results; `None` if it is not among them.
     pub fts: Option<ListPosition>,
-    /// Position in the vector results.
+    /// Position in the vector results; `None` if it is not among them.
     pub vector: Option<ListPosition>,
 }
 

@@ -9,7 +9,7 @@ use crate::{FtsQuery, TitleMatches};
 /// A request to rank a source's items.
 #[derive(Clone, Debug, Default)]
 pub struct RankRequest {
-    /// The query.
+    /// Words and phrases to find.
     pub query: Arc<FtsQuery>,
     /// Filters that items must pass.
     pub filters: Filters,
@@ -56,7 +56,7 @@ impl Ranking {
 pub struct RankedMatch {
     /// Row in the source's full-text table.
     pub key: i64,
-    /// URI of the match.
+    /// Canonical pointer to the item.
     pub uri: Uri,
     /// Score, higher is better: raw BM25 at first, 0 to 1 after normalisation.
     pub score: f64,

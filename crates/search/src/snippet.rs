@@ -15,7 +15,7 @@ const MAX_TAIL_CHARS: usize = 20;
 /// A snippet with its source range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CutSnippet {
-    /// Text of the snippet.
+    /// Plain text with collapsed white space.
     pub(crate) text: String,
     /// End of the last whole word in the snippet, as a byte offset.
     pub(crate) whole_words_end: usize,

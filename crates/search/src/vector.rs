@@ -34,7 +34,7 @@ pub enum VectorError {
 /// Distance metric of two vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DistanceMetric {
-    /// 1 − cosine.
+    /// 1 − cosine, from 0 to 2.
     #[default]
     Cosine,
     /// Euclidean distance, √(2 − 2·cosine).

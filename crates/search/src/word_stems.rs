@@ -22,7 +22,7 @@ impl WordStems {
         Self(stems)
     }
 
-    /// Returns whether a stem is one of the word.
+    /// Returns whether the word has this stem, folded or with its accents.
     pub fn contains(&self, stem: &str) -> bool {
         self.0.contains(stem)
     }

@@ -15,7 +15,7 @@ use vademecum_sql::{
 /// A custom tool whose definition is valid.
 #[derive(Clone, Debug)]
 pub struct CustomTool {
-    /// Name of the tool.
+    /// Name by which clients call the tool.
     pub name: CustomToolName,
     /// Definition in the settings.
     pub settings: config::CustomTool,

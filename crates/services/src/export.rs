@@ -42,7 +42,7 @@ struct ExportFormat {
     export: u32,
 }
 
-/// Error of an export.
+/// Reason why an export failed or was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// A file could not be written.

@@ -73,7 +73,7 @@ pub struct ItemStatements {
 
 /// A searchable collection of items that can be read and extended.
 pub trait Source: Debug + Send + Sync + 'static {
-    /// Returns the name of the source.
+    /// Returns the name by which URIs and tools refer to the source.
     fn name(&self) -> SourceName;
 
     /// Returns the user database that stores the items.
@@ -221,7 +221,7 @@ pub trait Source: Debug + Send + Sync + 'static {
     /// omitted.
     fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError>;
 
-    /// Loads one item.
+    /// Loads one item, with as much of its text as `get` requests.
     fn load_item(&self, reader: &Reader<'_>, get: &GetRequest) -> Result<Item, SourceError>;
 
     /// Loads one item as a draft that recreates it with the same identifier. The draft's origin is

@@ -22,7 +22,7 @@ const MIN_TWO_EDITS_CHARS: usize = 8;
 pub struct SimilarWord {
     /// The query word, folded.
     pub query_word: String,
-    /// The stored word.
+    /// The stored word, as the full-text table has it.
     pub stored_word: String,
     /// Optimal string alignment distance: the number of insertions, deletions, replacements and
     /// swaps of neighbours.

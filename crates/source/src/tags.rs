@@ -12,9 +12,9 @@ use crate::SourceError;
 pub struct TaggedItem {
     /// Numeric identifier.
     pub id: i64,
-    /// Version.
+    /// Version of the item, starting at 1.
     pub version: i64,
-    /// Tags.
+    /// Tags; empty if their JSON list is malformed.
     pub tags: Vec<String>,
 }
 

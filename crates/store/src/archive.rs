@@ -79,13 +79,13 @@ pub enum Followed {
 /// A small value that servers share, such as the record of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedValue {
-    /// The value.
+    /// Contents, in a format that depends on the kind of the value.
     pub bytes: Vec<u8>,
     /// Time after which the value does not exist; `None` means that it never expires.
     pub expires_at: Option<SystemTime>,
 }
 
-/// Error of an archive.
+/// Failure of a call to an archive. The variants differ in whether a write may be stored.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The archive did not answer, or refused the connection. For a write: nothing is stored.

@@ -23,7 +23,7 @@ impl DataFolder {
         Self { path, archive }
     }
 
-    /// Returns the path.
+    /// Returns the path on this machine, also if the databases follow an archive.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -33,7 +33,7 @@ impl DataFolder {
         self.archive.as_ref()
     }
 
-    /// Returns a database of the server.
+    /// Returns a database of the server itself, which follows the archive if there is one.
     pub fn server_store(&self, database: Database) -> Store {
         let store = Store::new(database, &self.path);
         match &self.archive {

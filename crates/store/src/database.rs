@@ -14,7 +14,7 @@ pub enum Database {
     Chacha,
     /// Media, stored chunks and transcripts.
     Media,
-    /// Prompts.
+    /// Prompts and their keywords.
     Prompts,
     /// Imported files.
     Imports,

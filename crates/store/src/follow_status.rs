@@ -64,7 +64,7 @@ impl FollowStatus {
         lock(&self.last_contact).map(|at| at.elapsed())
     }
 
-    /// Returns the counts.
+    /// Returns the counts since the start of the program.
     pub fn counts(&self) -> FollowCounts {
         FollowCounts {
             puts: self.puts.load(Ordering::Relaxed),

@@ -18,7 +18,7 @@ pub(super) struct PoolWaits {
 }
 
 impl PoolWaits {
-    /// Records one wait.
+    /// Counts one wait and adds its duration.
     pub(super) fn record(&self, waited: Duration) {
         let waited = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
         self.count.fetch_add(1, Ordering::Relaxed);

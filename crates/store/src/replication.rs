@@ -12,7 +12,7 @@ use crate::{
 
 /// Connects the stores of a data folder with an archive.
 pub trait Replication: Debug + Send + Sync {
-    /// Returns the archive.
+    /// Returns the archive, which all stores of the data folder share.
     fn archive(&self) -> &Arc<dyn Archive>;
 
     /// Returns the state of the connection, and counts of its use.
@@ -59,7 +59,7 @@ pub trait Follower: Debug + Send + Sync {
         is_new: bool,
     ) -> Result<Box<dyn FollowedFile>, StoreError>;
 
-    /// Returns the archive.
+    /// Returns the archive that the database follows.
     fn archive(&self) -> &dyn Archive;
 
     /// Returns the database in the archive.

@@ -32,7 +32,7 @@ pub struct FilterStatements<'a> {
     pub row_sql: &'static str,
     /// Returns all rows that pass the filter as `key`.
     pub all_sql: Option<&'static str>,
-    /// The parameters.
+    /// Named parameters of both statements besides `:key`.
     pub parameters: &'a Parameters<'a>,
 }
 

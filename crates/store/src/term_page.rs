@@ -14,7 +14,7 @@ use super::varint::{decode_varints, split_varint};
 /// Byte with which the terms of the main index begin. Others belong to indexes of prefixes.
 const MAIN_INDEX: u8 = b'0';
 
-/// Returns a term as it is stored.
+/// Returns a term as the main index stores it, after the byte of that index.
 pub(super) fn stored_term(term: &str) -> Vec<u8> {
     [&[MAIN_INDEX], term.as_bytes()].concat()
 }

@@ -57,7 +57,7 @@ pub struct AuditRow {
     pub address: Option<String>,
     /// Protocol method, `login`, an administrative command, or `gap` for lost entries.
     pub method: String,
-    /// Tool.
+    /// Name of the called tool.
     pub tool: Option<String>,
     /// Sources of the items.
     pub sources: Vec<String>,

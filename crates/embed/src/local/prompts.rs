@@ -32,7 +32,7 @@ impl Prompts {
         Ok(Self { query: first(&["query"]), document: first(&["document", "passage", "corpus"]) })
     }
 
-    /// Returns the text with the prompt for `purpose` prepended.
+    /// Puts the model's prompt for queries or documents before the text.
     pub(super) fn prepend_prompt(&self, text: &str, purpose: Purpose) -> String {
         match purpose {
             Purpose::Query => format!("{}{text}", self.query),

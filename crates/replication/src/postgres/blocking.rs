@@ -16,7 +16,7 @@ pub(crate) struct ConnectionThread {
 }
 
 impl ConnectionThread {
-    /// Starts the thread.
+    /// Starts the thread. Fails if the system refuses it.
     pub(crate) fn start() -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();

@@ -11,7 +11,7 @@ use super::{
     statements::ArchiveStatement,
 };
 
-/// A write that is proposed.
+/// A write that the archive stores only if its head is still `seen`.
 pub(crate) struct ProposedWrite<'a> {
     pub(crate) part: &'a PartName,
     pub(crate) seen: Head,

@@ -60,7 +60,7 @@ pub enum BackupError {
     /// The size or checksum of a file differs from the manifest.
     #[error("{} is damaged: its checksum is wrong", .0.display())]
     WrongChecksum(PathBuf),
-    /// A database of the backup is damaged.
+    /// A database of the backup fails the check although its checksum is right.
     #[error("{} is damaged: {problem}", path.display())]
     DamagedDatabase {
         /// The database.

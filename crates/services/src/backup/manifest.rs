@@ -115,7 +115,7 @@ impl BackupFile {
         self.folder(folder).join(&self.file)
     }
 
-    /// Returns the folder of its path.
+    /// Returns the folder of the database: `folder` itself, or the user's folder below `users`.
     pub(super) fn folder(&self, folder: &Path) -> PathBuf {
         match (&self.folder, &self.user) {
             (Some(name), Some(_)) | (None, Some(name)) => folder.join("users").join(name),

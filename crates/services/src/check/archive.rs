@@ -80,7 +80,7 @@ fn check_file(
     }
 }
 
-/// Returns the remedy for an error of the archive.
+/// Returns advice to the operator about an error of the archive.
 fn remedy(error: &ArchiveError) -> &'static str {
     match error {
         ArchiveError::Unreachable(_) | ArchiveError::Unconfirmed(_) => {

@@ -94,7 +94,7 @@ impl DatabaseFile {
         Self { store, role, sources, derived, place }
     }
 
-    /// Checks the file, and repairs it if `repair` is set.
+    /// Checks the file. With `repair`, derived data is rebuilt; damaged rows are only reported.
     pub(super) fn check(&self, repair: bool, findings: &mut CheckFindings) {
         match fs::metadata(self.store.path()) {
             Err(_) => self.report_missing(findings),
@@ -217,7 +217,7 @@ impl DatabaseFile {
         Ok(DatabaseCondition { schema, problems, drifts, outdated, unread_links, closed: None })
     }
 
-    /// Reports all problems.
+    /// Reports all problems, each with its remedy.
     fn report_problems(&self, condition: &DatabaseCondition, findings: &mut CheckFindings) {
         if let Some(why) = &condition.closed {
             findings.add_error(&self.place, why, &self.remedy());
@@ -348,7 +348,7 @@ impl DatabaseFile {
     }
 }
 
-/// Error of a repair.
+/// Reason why a repair failed or was not attempted.
 #[derive(Debug, thiserror::Error)]
 enum RepairError {
     /// Another program has the file open.
@@ -365,7 +365,7 @@ enum RepairError {
     ReadLinks(#[from] SourceError),
 }
 
-/// Condition of a database.
+/// Problems of a database, and derived data that must be rebuilt.
 #[derive(Debug)]
 struct DatabaseCondition {
     schema: usize,

@@ -48,7 +48,7 @@ pub enum ProfileFinding {
     /// A problem that prevents the use of the profile.
     #[serde(rename = "error")]
     Wrong {
-        /// Error code.
+        /// Error code, as calls of tools return it.
         code: ErrorCode,
         /// Description and remedy.
         what: String,
@@ -58,7 +58,7 @@ pub enum ProfileFinding {
 }
 
 impl ProfileDiagnosis {
-    /// Checks the settings of a profile.
+    /// Checks the settings of a profile without a connection to its database.
     pub fn check_settings(name: &str, settings: Option<&config::Profile>, mode: AuthMode) -> Self {
         let mut found = Self { name: name.to_owned(), ok: true, findings: Vec::new() };
         let Some(settings) = settings else { return found };

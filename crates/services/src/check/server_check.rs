@@ -61,7 +61,7 @@ pub enum CheckError {
 }
 
 impl ServerCheck<'_> {
-    /// Runs the checks and returns all findings.
+    /// Runs the checks. Problems are findings; an error means that the checks could not run.
     pub async fn run(&self) -> Result<CheckFindings, CheckError> {
         let data = self.settings.storage.data_folder()?;
         let mut findings = CheckFindings::default();

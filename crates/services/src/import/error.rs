@@ -7,7 +7,7 @@ use vademecum_source::SourceError;
 use vademecum_store::StoreError;
 use vademecum_tldw::TldwError;
 
-/// Error of an import.
+/// Error that ends an import. Problems of single files are in the summary instead.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// A database could not be read or written.

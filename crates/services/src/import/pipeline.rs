@@ -40,7 +40,7 @@ const MAX_READ_AHEAD_BYTES: u32 = 8 * 1_024 * 1_024;
 /// that are read ahead to 512.
 const MIN_FILE_COST_BYTES: u32 = MAX_READ_AHEAD_BYTES / 512;
 
-/// Options of an import.
+/// Files to import, and the treatment of their items.
 #[derive(Debug)]
 pub struct ImportOptions {
     /// Type of the items, if the user chose one.

@@ -17,7 +17,7 @@ use crate::text::{format_bytes, format_count, sanitize};
 /// Maximum number of files in one folder, skipped for the same reason, that are listed one by one.
 const MAX_LISTED_ALIKE: usize = 3;
 
-/// Summary of an import.
+/// Counts and problems of an import, over all sources and by source.
 #[derive(Debug, Serialize)]
 pub struct ImportSummary {
     /// `true` if nothing was saved.
@@ -95,7 +95,7 @@ struct Conflict {
     copy: Uri,
 }
 
-/// Summary of one source.
+/// Counts of the items that one source stores, and the formats of their files.
 #[derive(Debug, Default, Serialize)]
 struct SourceSummary {
     #[serde(flatten)]

@@ -16,7 +16,7 @@ use crate::progress::ProgressCallback;
 /// Delay between a change and the import: programs write files in several steps.
 const QUIET_PERIOD: Duration = Duration::from_millis(200);
 
-/// Event of a watch.
+/// Progress of [`watch_files`], passed to its parameter `report`.
 #[derive(Debug)]
 pub enum WatchEvent<'a> {
     /// The first import is done, or an import has changed the library.

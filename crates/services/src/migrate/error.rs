@@ -28,7 +28,7 @@ pub enum MigrationError {
     /// The user has no library to move.
     #[error("user `{user}` has no library in {place}; check the name")]
     UnknownUser {
-        /// The user.
+        /// User whose library was requested.
         user: String,
         /// Place that was searched.
         place: String,
@@ -41,7 +41,7 @@ pub enum MigrationError {
     Stopped {
         /// Owner of the database.
         owner: String,
-        /// The database.
+        /// Database that was being moved.
         database: String,
         /// The cause.
         source: ArchiveError,

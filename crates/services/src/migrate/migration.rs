@@ -30,7 +30,7 @@ pub enum Direction {
 pub struct Migration<'a> {
     /// Data folder with the archive.
     pub data: &'a DataFolder,
-    /// Direction.
+    /// Into the archive, or out of it.
     pub direction: Direction,
     /// If set, only the library of this user is moved.
     pub only_user: Option<UserId>,

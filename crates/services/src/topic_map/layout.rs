@@ -98,7 +98,7 @@ impl Layout {
         Self { circles: bodies.into_iter().map(circle).collect(), unit: unit * scale }
     }
 
-    /// Returns the radius of a dot.
+    /// Returns the radius of a dot, in units of the map, at most [`MAX_DOT_RADIUS`].
     pub(super) fn dot_radius(&self) -> f64 {
         (self.unit * DOT_RADIUS).min(MAX_DOT_RADIUS)
     }

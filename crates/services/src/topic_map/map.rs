@@ -39,14 +39,14 @@ pub struct Topic {
     pub count: usize,
 }
 
-/// An item on the map.
+/// An item on the map: a dot in the circle of its topic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapItem {
     /// URI of the item, which names its source.
     pub uri: Uri,
     /// Title, or the beginning of the text.
     pub title: String,
-    /// Position.
+    /// Distance from the left edge, in units of the map.
     pub x: f64,
     /// Distance from the upper edge, in units of the map.
     pub y: f64,

@@ -28,7 +28,7 @@ pub(super) struct TermIndex {
     document_counts: Vec<usize>,
 }
 
-/// Terms of an item.
+/// Terms of an item, with the weights by which items are compared.
 #[derive(Debug)]
 pub(super) struct ItemTerms {
     /// Title, tags and the beginning of the text, each on lines of its own.

@@ -104,7 +104,7 @@ fn list_folders(
     ledgers.into_iter().flat_map(of_user).collect()
 }
 
-/// Returns the folders of a user that are followed.
+/// Returns the followed folders of a user; without the two-way folders if they cannot be listed.
 fn folders_of(folders: &FollowedFolders, user: &UserId, ledger: &Ledger) -> Vec<Followed> {
     let one_way = folders.one_way_folders(user).into_iter().map(Followed::OneWay);
     let two_way = folders.two_way_folders(user, ledger).unwrap_or_else(|error| {
