@@ -69,7 +69,7 @@ pub enum ImportError {
         /// Reason and advice.
         reason: String,
     },
-    /// The importer panicked.
+    /// The importer panicked; other files are not affected.
     #[error("cannot read {}: the importer failed unexpectedly; please report this bug", path.display())]
     ImporterPanicked {
         /// Path of the file.

@@ -63,7 +63,7 @@ impl Databases {
         Self { profiles, open: DashMap::new(), sqlite_lanes: StatementLanes::for_sqlite() }
     }
 
-    /// Returns the profiles.
+    /// Returns all profiles, also those that a given principal may not use.
     pub fn profiles(&self) -> &Profiles {
         &self.profiles
     }
@@ -126,7 +126,7 @@ impl Databases {
 }
 
 impl ProfileConnection {
-    /// Returns the profile.
+    /// Returns the profile with which the connection was opened.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }

@@ -57,7 +57,7 @@ impl ErrorCode {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SqlError {
-    /// Error code.
+    /// Code that callers receive; it also decides the exit status of the command.
     pub code: ErrorCode,
     /// Message for the caller: the problem and how to fix it.
     pub message: String,
@@ -83,7 +83,7 @@ impl SqlError {
         json
     }
 
-    /// Sets the reason.
+    /// Sets the reason, which callers receive beside the code.
     #[must_use]
     pub fn with_reason(self, reason: &'static str) -> Self {
         Self { reason: Some(reason), ..self }

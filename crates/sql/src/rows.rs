@@ -23,11 +23,11 @@ pub struct QueryCaps {
 pub enum Parameter {
     /// NULL.
     Null,
-    /// Integer.
+    /// Integer of 64 bits with a sign.
     Integer(i64),
     /// Floating-point number.
     Real(f64),
-    /// Text.
+    /// Text in UTF-8.
     Text(String),
 }
 

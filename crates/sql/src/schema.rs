@@ -24,7 +24,7 @@ pub struct SchemaFilter {
     /// One schema. Without one, all schemas of `PostgreSQL`, or the database of the profile for the
     /// other engines.
     pub schema: Option<String>,
-    /// One table.
+    /// One table, by its name without the schema.
     pub table: Option<String>,
 }
 
@@ -155,7 +155,7 @@ pub async fn read_schema(
     Ok(schema)
 }
 
-/// Catalog query.
+/// Query on the catalog of an engine.
 #[derive(Clone, Copy)]
 pub(crate) struct CatalogQuery(&'static str);
 

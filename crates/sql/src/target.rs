@@ -25,7 +25,7 @@ pub struct ServerTarget {
     pub host: String,
     /// Address to connect to instead of the host: the local end of a tunnel.
     pub tunnel_address: Option<(std::net::IpAddr, u16)>,
-    /// Port of the server.
+    /// Port of the server, also if a tunnel leads to it.
     pub port: u16,
     /// User name.
     pub user: String,
@@ -33,7 +33,7 @@ pub struct ServerTarget {
     pub password: Option<SecretString>,
     /// Name of the database.
     pub database: String,
-    /// TLS mode.
+    /// Encryption of the connection, and the verification of the server.
     pub tls: TlsMode,
     /// Functions that read-only statements may call although they cannot be proved harmless, as
     /// `schema.name` or `name`.

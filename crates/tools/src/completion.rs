@@ -15,7 +15,7 @@ enum CompletableValue {
     Id(SourceName),
     /// Keyword of notes.
     Keyword,
-    /// Media type.
+    /// Type of media documents, such as `markdown`.
     MediaType,
     /// Name of a collection.
     Collection,

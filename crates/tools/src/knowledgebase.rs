@@ -32,7 +32,7 @@ const MAX_RESULTS: i64 = 20;
 const MAX_CANDIDATES: usize = 50;
 /// Maximum length of a query, in bytes.
 const MAX_QUERY_BYTES: usize = 8_192;
-/// Timeout of a search.
+/// Maximum time for the sources to answer a search.
 const SEARCH_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(2);
 const DOUBLE_RULE: &str =
     "================================================================================";

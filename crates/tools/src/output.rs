@@ -145,7 +145,7 @@ impl SearchResults {
         }
     }
 
-    /// Returns the URIs of the results.
+    /// Returns the URIs of the results; in the shape of deep-research clients, they are the ids.
     pub(super) fn uris(&self) -> Vec<String> {
         match self {
             Self::Full(hits) => hits.iter().map(|hit| hit.uri.to_string()).collect(),

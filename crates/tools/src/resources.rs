@@ -63,7 +63,7 @@ pub(crate) fn item_uri_template(source: SourceName) -> String {
     format!("{source}://{{id}}")
 }
 
-/// URI template of documents in collections.
+/// URI template of the documents of all collections.
 pub(crate) const DOCUMENT_URI_TEMPLATE: &str = "collections://{collection}/{document}";
 
 /// Returns the URI templates of all sources, and of documents if there are collections.
@@ -136,7 +136,7 @@ struct MediaTypeCount {
     count: usize,
 }
 
-/// Reads a resource.
+/// Reads a resource: an item, a file of a skill, an app, or information about the system.
 pub(crate) async fn read_resource(
     services: &ToolServices,
     uri: &str,

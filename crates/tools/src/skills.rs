@@ -50,7 +50,7 @@ pub struct SkillCatalog {
     cache: Mutex<HashMap<UserId, Arc<UserSkills>>>,
 }
 
-/// The skills of a user.
+/// Skills in the folders of a user, of which some may not be offered.
 #[derive(Debug, Default)]
 struct UserSkills {
     found: Vec<FoundSkill>,

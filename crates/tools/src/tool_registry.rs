@@ -56,7 +56,7 @@ impl ToolRegistry {
         Ok(has_changed)
     }
 
-    /// Returns the services of the tools.
+    /// Returns the services with which the tools are called.
     pub fn services(&self) -> &ToolServices {
         &self.services
     }

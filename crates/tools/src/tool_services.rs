@@ -30,7 +30,7 @@ use super::{SkillCatalog, safe_text};
 pub struct ToolServices {
     /// Libraries and sessions.
     pub registry: Arc<UserRegistry>,
-    /// Catalogue of collections.
+    /// Collections of the server, of which each user sees some.
     pub collections: Arc<Catalogue>,
     /// Synchronisation of collections.
     pub syncs: SyncJobs,
@@ -48,7 +48,7 @@ pub struct ToolServices {
     pub writes_enabled: bool,
     /// Maximum number of segments in a result of `rag_search`.
     pub segments: usize,
-    /// Skills.
+    /// Skills that clients may read as resources.
     pub skills: Arc<SkillCatalog>,
     /// Folders to which changed notes are written.
     pub folders: Arc<FollowedFolders>,

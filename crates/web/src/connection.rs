@@ -24,7 +24,7 @@ use super::connection_limits::{ConnectionActivity, ConnectionSlot};
 /// Maximum number of bytes sent to a client but not yet accepted by it, before senders wait.
 const MAX_UNSENT_BYTES: u64 = 256 * 1_024;
 
-/// Timeouts of a connection.
+/// Times after which a connection is closed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectionTimeouts {
     /// Maximum time that a write may be blocked.
@@ -99,7 +99,7 @@ impl<S> Connection<S> {
         self.slot.activity()
     }
 
-    /// Returns the write progress of this connection.
+    /// Returns the write progress, by which senders of messages wait while much is unsent.
     pub(crate) fn outflow(&self) -> Arc<WriteProgress> {
         Arc::clone(&self.write_progress)
     }

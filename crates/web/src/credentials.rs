@@ -49,7 +49,7 @@ pub(crate) struct AuthenticatedCaller {
 }
 
 impl AuthenticatedCaller {
-    /// Returns the principal.
+    /// Returns the principal that the credentials prove.
     pub(crate) fn principal(&self) -> &Principal {
         &self.principal
     }

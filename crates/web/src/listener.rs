@@ -12,7 +12,7 @@ use vademecum_core::config::{ListenAddress, PublicUrl};
 /// A socket on which a server listens.
 #[derive(Debug)]
 pub enum Listener {
-    /// TCP.
+    /// TCP socket on an address and a port.
     Tcp(TcpListener),
     /// A Unix socket.
     #[cfg(unix)]

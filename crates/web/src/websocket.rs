@@ -20,7 +20,7 @@ const SUBPROTOCOL: &str = "mcp";
 /// Maximum number of unanswered pings.
 const MAX_UNANSWERED_PINGS: u32 = 3;
 
-/// Opens a WebSocket.
+/// Upgrades the request to a WebSocket. Fails if the client offers only other subprotocols.
 pub(crate) async fn open_websocket(
     request: HttpRequest,
     body: web::Payload,

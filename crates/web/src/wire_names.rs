@@ -2,5 +2,5 @@
 
 /// Path of the endpoint.
 pub(crate) const WEBSOCKET_PATH: &str = "/mcp/ws";
-/// Header with the session id.
+/// Header with the session id, in requests and in the reply to `initialize`.
 pub(crate) const SESSION_HEADER: &str = "mcp-session-id";

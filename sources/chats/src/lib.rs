@@ -31,7 +31,7 @@ use full_text::{FULL_TEXT_TABLE, conversation_key, message_key, searched_columns
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chats;
 
-/// The statements on the items.
+/// Statements of the default methods of [`Source`].
 static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Texts, FULL_TEXT_TABLE);
 
 impl Source for Chats {

@@ -183,7 +183,7 @@ pub(crate) fn find_conversation(
     reader.query_first(sql!("conversation"), named_params! { ":id": id }, conversation_from_row)
 }
 
-/// Finds a message by id.
+/// Finds a message by its id; `None` if there is none.
 pub(crate) fn find_message(reader: &Reader<'_>, id: &str) -> Result<Option<Message>, StoreError> {
     reader.query_first(sql!("message"), named_params! { ":id": id }, message_from_row)
 }

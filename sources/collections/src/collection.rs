@@ -44,7 +44,7 @@ impl Collection {
         Self::new(Store::with_path(Database::Collection, path), CollectionIndexes::TextAndVectors)
     }
 
-    /// Returns the collection in a store.
+    /// Returns the collection whose database is this store.
     pub fn in_store(store: Store) -> Self {
         Self::new(store, CollectionIndexes::TextAndVectors)
     }

@@ -35,14 +35,14 @@ pub struct Passage {
     pub document: StoredDocument,
 }
 
-/// A stored document.
+/// A document as it is stored, without its chunks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredDocument {
     /// Identifier, unique in the collection.
     pub doc_id: String,
     /// Number of its source.
     pub source_id: i64,
-    /// Name of its source.
+    /// Name of its source, unique in the collection.
     pub source_name: String,
     /// Primary key in the system of origin, by column name.
     pub primary_key: Map<String, Value>,
@@ -52,13 +52,13 @@ pub struct StoredDocument {
     pub metadata: Map<String, Value>,
     /// File name to show in citations.
     pub file_name: Option<String>,
-    /// File type.
+    /// File type, such as `md` or `pdf`.
     pub file_type: Option<String>,
     /// URL where the document can be read.
     pub url: Option<String>,
-    /// Name of the project that it documents.
+    /// Name of the project that the document is about.
     pub project_name: Option<String>,
-    /// Version of that project.
+    /// Version of the project, as text.
     pub project_version: Option<String>,
     /// Creation time.
     pub created_at: Option<Timestamp>,

@@ -31,7 +31,7 @@ pub struct DocumentFilter {
     pub post_type_ids: Option<Vec<i64>>,
     /// Tags of which the document has at least one.
     pub tags_any: Option<Vec<String>>,
-    /// Tags of which the document has all.
+    /// Tags that the document must all have.
     pub tags_all: Option<Vec<String>>,
     /// Earliest creation time, inclusive.
     pub created_after: Option<Timestamp>,

@@ -28,7 +28,7 @@ pub struct StoredTexts {
     chunks: Vec<ChunkText>,
 }
 
-/// The text of a chunk.
+/// Form in which the text of a chunk is stored.
 #[derive(Debug)]
 enum ChunkText {
     /// It is a part of the document's text.
@@ -113,7 +113,7 @@ impl ToSql for StoredText<'_> {
 pub(crate) struct TextReader(RefCell<TextDecompressor>);
 
 impl TextReader {
-    /// Reads the text in a column.
+    /// Reads the text in a column, compressed or not.
     pub(crate) fn column(&self, row: &Row<'_>, name: &str) -> rusqlite::Result<String> {
         self.0.borrow_mut().read(row.get_ref(name)?)
     }

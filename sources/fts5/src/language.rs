@@ -91,7 +91,7 @@ impl Script {
 }
 
 impl Language {
-    /// All languages.
+    /// All languages with a stemmer.
     pub const ALL: [Self; 33] = [
         Self::English,
         Self::Arabic,

@@ -277,7 +277,7 @@ impl Postings {
     }
 }
 
-/// A block of postings.
+/// The postings of one block of 65,536 rows.
 #[derive(Clone, Copy, Debug)]
 pub struct PostingsBlock<'a> {
     postings: &'a Postings,

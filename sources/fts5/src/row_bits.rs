@@ -21,7 +21,7 @@ impl RowBits {
         bits
     }
 
-    /// Adds rows.
+    /// Adds rows, each as the lower 16 bits of its number.
     pub fn insert_all(&mut self, rows: &[u16]) {
         for row in rows {
             if let Some(range) = self.0.get_mut(usize::from(*row / 64)) {
@@ -30,7 +30,7 @@ impl RowBits {
         }
     }
 
-    /// Removes rows.
+    /// Removes rows, each as the lower 16 bits of its number.
     pub fn remove_all(&mut self, rows: &[u16]) {
         for row in rows {
             if let Some(range) = self.0.get_mut(usize::from(*row / 64)) {
@@ -64,7 +64,7 @@ impl RowBits {
         self.0.get(usize::from(range)).copied().unwrap_or(0)
     }
 
-    /// Returns whether the set has a row.
+    /// Returns whether the set has a row, given as the lower 16 bits of its number.
     pub fn contains(&self, row: u16) -> bool {
         self.range(row / 64) >> (row % 64) & 1 == 1
     }

@@ -126,7 +126,7 @@ fn insert_chunk(
     Ok(())
 }
 
-/// Replaces the transcript.
+/// Replaces the transcript by the one that another program wrote, or by the draft's own.
 fn replace_transcript(
     writer: &Writer<'_>,
     id: i64,

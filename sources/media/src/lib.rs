@@ -29,7 +29,7 @@ use vademecum_store::{Database, Reader, Writer};
 use full_text::FULL_TEXT_TABLE;
 pub use media::Media;
 
-/// The statements on the items.
+/// Statements of the default methods of [`Source`].
 static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Numbers, FULL_TEXT_TABLE);
 
 impl Source for Media {

@@ -24,7 +24,7 @@ struct StoredNote {
     tags: Vec<String>,
 }
 
-/// Creates a note.
+/// Creates a note in the library. Its preferred identifier is used if it is free.
 pub(crate) fn create_note(writer: &Writer<'_>, draft: &Draft) -> Result<ChangedItem, SourceError> {
     let DraftBody::Note(note) = &draft.body else {
         return Err(SourceError::Refused("this is not a note".to_owned()));

@@ -27,7 +27,7 @@ use full_text::FULL_TEXT_TABLE;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Notes;
 
-/// The statements on the items.
+/// Statements of the default methods of [`Source`].
 static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Texts, FULL_TEXT_TABLE);
 
 impl Source for Notes {

@@ -122,7 +122,7 @@ fn replace_keywords_and_index(
     Ok(())
 }
 
-/// Replaces the keywords.
+/// Replaces the keywords by these, without white space around them.
 pub(crate) fn replace_keywords(
     writer: &Writer<'_>,
     id: i64,

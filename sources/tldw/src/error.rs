@@ -120,7 +120,7 @@ pub enum TldwError {
     LimitExceeded {
         /// Path of the database.
         path: PathBuf,
-        /// The limit.
+        /// The limit that was exceeded.
         limit: ReadLimit,
     },
     /// The database lists too many items.

@@ -179,7 +179,7 @@ pub(crate) struct RowBudget {
 }
 
 impl RowBudget {
-    /// Returns the budget of one item.
+    /// Returns the number of rows and bytes that one item may have.
     pub(crate) fn of_item() -> Self {
         Self { rows: MAX_ITEM_ROWS, bytes: MAX_ITEM_BYTES }
     }

@@ -64,11 +64,11 @@ pub struct SyncSummary {
 pub struct SkippedItem {
     /// Source and identifier of the item, such as `notes 42`.
     pub item: String,
-    /// Reason.
+    /// Reason, for the log and the summary.
     pub reason: String,
 }
 
-/// An item that is new or has changed.
+/// An item that must be read, because it is new or has another digest.
 struct ChangedItem {
     id: String,
     origin: String,

@@ -13,7 +13,7 @@ const VERSION: &str = "chats/2";
 pub(super) struct Conversation {
     /// Identifier given by the service, such as `chatgpt:1`, if any.
     pub origin: Option<String>,
-    /// Title.
+    /// Title; `None` if the service has given none.
     pub title: Option<String>,
     /// Service where the conversation took place.
     pub service: Option<String>,

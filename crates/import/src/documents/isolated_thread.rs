@@ -29,7 +29,7 @@ pub(crate) fn has_abandoned_thread() -> bool {
 /// Reason why a parser did not finish.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ParserFailure {
-    /// The parser panicked.
+    /// The parser panicked, with this message.
     #[error("the reader failed: {0}")]
     Panicked(String),
     /// The parser exceeded the time limit.

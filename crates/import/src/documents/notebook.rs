@@ -12,7 +12,7 @@ use crate::{
 /// Version of the importer; increment when the same file produces a different document.
 const VERSION: &str = "notebook/1";
 
-/// Importer of notebooks.
+/// Imports a Jupyter notebook as one document.
 #[derive(Debug)]
 pub(crate) struct NotebookImporter;
 

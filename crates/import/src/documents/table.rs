@@ -15,7 +15,7 @@ const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// Maximum number of lines examined to detect the delimiter.
 const MAX_SAMPLE_LINES: usize = 20;
 
-/// Importer of tables.
+/// Imports a file with commas, semicolons, tabs or bars between cells as one document.
 #[derive(Debug)]
 pub(crate) struct TableImporter;
 

@@ -34,7 +34,7 @@ pub struct TwoWayFolder {
 }
 
 impl Ledger {
-    /// Returns the ledger in `store`.
+    /// Wraps a store. Opens no file.
     pub fn new(store: Arc<Store>) -> Self {
         Self { store }
     }
@@ -54,7 +54,7 @@ impl Ledger {
         })
     }
 
-    /// Returns all entries.
+    /// Returns the entries of all files; none if nothing was ever imported.
     pub fn all_entries(&self) -> Result<Vec<LedgerEntry>, StoreError> {
         if !self.store.may_have_rows() {
             return Ok(Vec::new());

@@ -95,7 +95,7 @@ fn text_property(streams: &mut MessageStreams<'_>, number: &str) -> Option<Strin
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Returns the date in the header of the message.
+/// Returns the date in the header of the message; `None` without a header.
 fn header_date(streams: &mut MessageStreams<'_>) -> Option<Timestamp> {
     let header = text_property(streams, HEADERS)?;
     let message = mail_parser::MessageParser::new().parse_headers(header.as_bytes())?;

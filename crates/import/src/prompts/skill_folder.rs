@@ -46,7 +46,7 @@ pub struct FoundSkill {
     pub files: BTreeMap<Vec<String>, SkillFile>,
 }
 
-/// A file of a skill.
+/// Path, size and modification time of a file of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillFile {
     /// Absolute path.
@@ -60,7 +60,7 @@ pub struct SkillFile {
 pub struct SkillProblem {
     /// Path of the skill, or of the folder of skills.
     pub path: PathBuf,
-    /// The reason.
+    /// Reason why the skill is not offered, for the operator.
     pub reason: String,
 }
 
@@ -100,7 +100,7 @@ impl FoundSkill {
         self.path.last().map_or("", String::as_str)
     }
 
-    /// Returns the folder of the skill.
+    /// Returns the folder that contains `SKILL.md`.
     pub fn folder(&self) -> PathBuf {
         let main = self.files.get([SKILL_FILE.to_owned()].as_slice());
         main.and_then(|file| file.path.parent()).unwrap_or(&self.root).to_owned()

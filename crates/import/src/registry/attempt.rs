@@ -16,7 +16,7 @@ use crate::{FileEntry, FileProbe, FileStamp, ImportError, Importer, ParsedFile, 
 /// The result of reading one file.
 #[derive(Debug)]
 pub struct ImportAttempt {
-    /// The file.
+    /// Path of the file, and the folder in which it was found, if any.
     pub file: FileEntry,
     /// Size and modification time at the time of reading.
     pub stamp: FileStamp,

@@ -189,7 +189,7 @@ impl IndexCandidate {
         format!("CREATE INDEX ON {}", self.target(Engine::Postgres))
     }
 
-    /// Returns the name of the index.
+    /// Returns the name: table and columns, cut to the length that the engines accept.
     pub(super) fn name(&self) -> String {
         let mut name = format!("{}_{}", self.table, self.columns.join("_"));
         while name.len() > MAX_NAME_BYTES - "_idx".len() {
@@ -198,7 +198,7 @@ impl IndexCandidate {
         name + "_idx"
     }
 
-    /// Returns the statement that creates the index.
+    /// Returns the statement that creates the index, on `PostgreSQL` without blocking writes.
     pub(super) fn create_statement(&self, engine: Engine) -> String {
         let concurrently = if engine == Engine::Postgres { " CONCURRENTLY" } else { "" };
         let name = quote_identifier(engine, &self.name());

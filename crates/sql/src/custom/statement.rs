@@ -106,7 +106,7 @@ impl CustomStatement {
         Ok(statement)
     }
 
-    /// Returns the profile.
+    /// Returns the profile of the database on which the statement runs.
     pub fn profile(&self) -> &Arc<Profile> {
         &self.profile
     }

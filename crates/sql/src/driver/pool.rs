@@ -34,7 +34,7 @@ pub(super) async fn await_reply<T>(
         .map_err(|_| error::statement_timeout(timeout))
 }
 
-/// Options of a transaction.
+/// Rights and limits of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TransactionOptions {
     pub(super) is_read_only: bool,
@@ -45,7 +45,7 @@ pub(super) struct TransactionOptions {
 }
 
 impl TransactionOptions {
-    /// Options of a read-only transaction.
+    /// Returns options for reading, without a limit of rows.
     pub(super) fn read_only(timeout: Duration) -> Self {
         Self { is_read_only: true, timeout, max_rows: None }
     }

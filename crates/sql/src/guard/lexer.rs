@@ -46,7 +46,7 @@ enum NamedPlaces {
     Place,
 }
 
-/// Tokenizes a statement.
+/// Splits a statement into tokens as this engine would; `:name` is no place for a value.
 pub(super) fn tokenize(engine: Engine, text: &str) -> Result<LexedStatement, SqlError> {
     tokenize_with(engine, text, NamedPlaces::Code)
 }

@@ -10,7 +10,7 @@ const VOLATILE: &str = "is VOLATILE, so it may change something";
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of the catalog")]
 #[derive(Clone, Debug, Default)]
 pub struct PostgresFunction {
-    /// Schema.
+    /// Schema of the function.
     pub schema: String,
     /// Name.
     pub name: String,

@@ -17,7 +17,7 @@ pub struct StatementTemplate {
     parts: Vec<TemplatePart>,
 }
 
-/// Part of a template.
+/// Text, or a place for a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplatePart {
     /// Text of the statement, without comments.

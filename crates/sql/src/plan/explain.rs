@@ -18,11 +18,11 @@ pub struct ExplainOptions {
     pub analyze: bool,
     /// Report the buffers used, if the engine supports it.
     pub buffers: bool,
-    /// Format of the plan.
+    /// Format in which the database reports the plan.
     pub format: PlanFormat,
 }
 
-/// Format of a plan.
+/// Format in which the database reports a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanFormat {
     /// Text for people.

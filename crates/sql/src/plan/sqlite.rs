@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::notes::PlanNotes;
 use crate::Rows;
 
-/// Step of a plan.
+/// A row of EXPLAIN QUERY PLAN; `parent` is the `id` of the step above it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PlanStep {
     id: String,
@@ -38,7 +38,7 @@ pub(super) fn format_tree(steps: &[PlanStep]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the steps as JSON.
+/// Returns the steps as a flat JSON list with `id`, `parent` and `detail`.
 pub(super) fn steps_to_json(steps: &[PlanStep]) -> Value {
     let steps = steps.iter();
     steps

@@ -20,7 +20,7 @@ pub(super) struct KnownHost {
 /// Result of checking a host key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum HostKeyVerdict {
-    /// The key is known for the host.
+    /// The key is trusted for the host.
     Known,
     /// No key is known for the host.
     Unknown {
@@ -34,7 +34,7 @@ pub(super) enum HostKeyVerdict {
         /// Fingerprint of the known key.
         known: String,
     },
-    /// The key is revoked.
+    /// A line of the file revokes the key.
     Revoked {
         /// Line number of the revocation, starting at 1.
         line: usize,

@@ -100,7 +100,7 @@ struct FetchRequest {
     location: Option<RowLocation>,
 }
 
-/// Location of a row.
+/// Table and primary key from which a document was ingested.
 #[derive(Clone, Debug)]
 struct RowLocation {
     source_id: i64,

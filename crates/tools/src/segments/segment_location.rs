@@ -5,13 +5,13 @@ use vademecum_accounts::ServerKey;
 use vademecum_core::auth::UserId;
 use vademecum_model::Loc;
 
-/// Location of a segment.
+/// Place from which a segment was read, in a collection or in a library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SegmentLocation {
     /// A chunk in a collection.
     Collection {
-        /// Id of the source.
+        /// Number of the source, unique among all sources of the server.
         source_id: i64,
         /// Id of the document.
         doc_id: String,

@@ -19,7 +19,7 @@ use super::{
 /// A state of an item in the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AsOf {
-    /// A version.
+    /// The state of this version, starting at 1.
     Version(i64),
     /// The state at a time.
     Time(Timestamp),

@@ -4,7 +4,7 @@ use rusqlite::{Row, types::ValueRef};
 use vademecum_model::{ChangeAction, ChangeAuthor, SourceName, Timestamp};
 use vademecum_store::read_stored_text;
 
-/// An entry of the journal.
+/// A change of an item, as the journal records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalEntry {
     /// Number of the entry, in the order of the changes of a database.
@@ -19,7 +19,7 @@ pub struct JournalEntry {
     pub changed_at: Timestamp,
     /// What the change did.
     pub action: ChangeAction,
-    /// Author of the change.
+    /// User, client, key and tool that made the change.
     pub author: ChangeAuthor,
     /// Difference that leads to the text before; `None` if texts are not kept.
     pub(super) delta: Option<String>,

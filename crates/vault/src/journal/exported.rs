@@ -45,7 +45,7 @@ pub struct ExportedChange {
     pub changed_at: Timestamp,
     /// What the change did.
     pub action: ChangeAction,
-    /// Author of the change.
+    /// User, client, key and tool that made the change.
     #[serde(flatten)]
     pub author: ChangeAuthor,
     /// Fields in which the version before differs, with `null` for those that it had not; all fields

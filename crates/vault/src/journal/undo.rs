@@ -20,7 +20,7 @@ const CHANGED_SINCE: &str = "the same lines were changed by others since";
 /// An item of which changes were to be undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UndoneItem {
-    /// The item.
+    /// Canonical pointer to the item.
     pub uri: Uri,
     /// Number of changes that were to be undone.
     pub changes: usize,

@@ -76,7 +76,7 @@ pub struct FieldChange {
 pub(super) struct VersionWalk {
     /// Text of the version that was reached.
     pub(super) text: String,
-    /// That version.
+    /// Version that was reached.
     pub(super) version: i64,
     pub(super) entries: Peekable<vec::IntoIter<JournalEntry>>,
 }

@@ -38,7 +38,7 @@ pub(super) fn name_key(name: &str) -> String {
     parse_date_name(last).unwrap_or_else(|| last.to_owned())
 }
 
-/// Returns the key of a block.
+/// Returns the key of a block: its id in lower case, after `id:`.
 pub(super) fn block_key(id: &str) -> String {
     format!("id:{}", id.trim().to_lowercase())
 }

@@ -99,7 +99,7 @@ pub struct Link {
 pub struct StoredLink {
     /// The item that contains the link.
     pub from: Uri,
-    /// The link.
+    /// Kind, key and place of the link.
     pub link: Link,
 }
 
@@ -181,7 +181,7 @@ pub struct LinkName {
 pub struct StoredName {
     /// The item.
     pub uri: Uri,
-    /// The name.
+    /// One of the item's names; an item can have several.
     pub name: LinkName,
 }
 

@@ -12,7 +12,7 @@ use vademecum_store::Reader;
 
 use super::{LinkKind, StoredLink, scan::FoundLink};
 
-/// Key of all quotes.
+/// Key that all quotes share, because they are looked up by their text.
 pub(super) const QUOTE_KEY: &str = "quote:";
 /// Minimum length of a quote, in characters: shorter texts occur in several items by chance.
 const MIN_QUOTE_CHARS: usize = 40;
@@ -80,7 +80,7 @@ fn collapse(text: &str) -> String {
 /// An item, its quotes and its text.
 #[derive(Clone, Debug)]
 pub struct QuotingItem {
-    /// The item.
+    /// Canonical pointer to the item.
     pub uri: Uri,
     /// The texts that it quotes.
     pub quotes: Vec<String>,

@@ -51,9 +51,9 @@ impl LinkLookup {
 /// Links and names of one source, of visible items only.
 #[derive(Clone, Debug, Default)]
 pub struct LinkRows {
-    /// The links.
+    /// Links in the requested items, and links with the requested keys.
     pub links: Vec<StoredLink>,
-    /// The names.
+    /// Names of the requested items, and names with the requested keys.
     pub names: Vec<StoredName>,
     /// Text of the item of which it was requested, with single spaces between its words.
     pub text: Option<String>,

@@ -152,7 +152,7 @@ fn file_stem(path: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// Returns the links of an item.
+/// Returns the links of an item. Only notes and documents may have repeated links, or many.
 fn item_links(body: &DraftBody, place: &ItemPlace) -> Extracted {
     let dialect = Dialect::of_item(body.source(), place.file.as_deref());
     let mut extracted = match body {

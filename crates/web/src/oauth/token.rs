@@ -34,7 +34,7 @@ async fn read_form(
     Ok((browser, form))
 }
 
-/// Issues tokens.
+/// Exchanges a code or a refresh token for an access token.
 pub(super) async fn issue_token(
     request: HttpRequest,
     body: web::Payload,
@@ -103,7 +103,7 @@ pub(super) async fn revoke_token(
     }
 }
 
-/// Registers a client.
+/// Registers a client (RFC 7591). Registrations from one address are limited.
 pub(super) async fn register_client(
     request: HttpRequest,
     body: web::Payload,

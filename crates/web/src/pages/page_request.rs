@@ -48,7 +48,7 @@ pub(super) struct PageProblem {
 }
 
 impl PageProblem {
-    /// Creates a problem.
+    /// Creates a problem; `text` is shown to the user.
     pub(super) fn new(status: StatusCode, text: impl Into<String>) -> Self {
         Self { status, text: text.into() }
     }

@@ -43,12 +43,12 @@ pub(crate) fn configure_page_routes(app: &mut web::ServiceConfig) {
         .route(Script::path(), get().to(script));
 }
 
-/// Returns the style sheet.
+/// Returns the style sheet, which browsers may keep for a year.
 async fn style_sheet() -> HttpResponse {
     asset("text/css; charset=utf-8", StyleSheet::content())
 }
 
-/// Returns the script.
+/// Returns the script, which browsers may keep for a year.
 async fn script() -> HttpResponse {
     asset("text/javascript; charset=utf-8", Script::content())
 }

@@ -8,7 +8,7 @@ use super::{
     parts::{count, minute},
 };
 
-/// A collection.
+/// Counts and state of a collection, as far as the user may know them.
 #[derive(Debug)]
 pub(crate) struct CollectionSummary {
     pub(crate) name: String,

@@ -26,7 +26,7 @@ const MAX_PARAGRAPH_BYTES: usize = 1_000;
 /// What the page of an item shows.
 #[derive(Debug)]
 pub(crate) struct ItemPage {
-    /// The item.
+    /// The item, with the text to show.
     pub(crate) item: Item,
     /// Place of the match, in characters of the whole text.
     pub(crate) place: Option<usize>,

@@ -33,7 +33,7 @@ pub(crate) enum Section {
     Home,
     /// Results of a search.
     Search,
-    /// One item.
+    /// One item, which has a path of its own.
     Item,
     /// Items by month.
     Timeline,
@@ -66,7 +66,7 @@ impl Section {
         Self::Health,
     ];
 
-    /// Returns the path.
+    /// Returns the path of the first page of the section; for an item, that of the library.
     pub(crate) fn path(self) -> &'static str {
         match self {
             Self::Home | Self::Item => "/",

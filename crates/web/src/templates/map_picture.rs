@@ -23,7 +23,7 @@ const PLAIN_DOT_BYTES: usize = 14;
 /// Width of the strongest link between topics.
 const MAX_LINK_WIDTH: f64 = 5.0;
 
-/// The picture.
+/// The map as SVG, limited in size.
 #[derive(Debug)]
 pub(super) struct Picture {
     pub(super) svg: Markup,

@@ -11,11 +11,11 @@ use vademecum_model::FrontMatterBlock;
 
 /// Text to render.
 pub(super) struct MarkdownText<'a> {
-    /// The Markdown.
+    /// Markdown, which may begin with front matter.
     pub(super) text: &'a str,
     /// Passage to mark, in bytes of the text.
     pub(super) passage: Option<Range<usize>>,
-    /// Level of the heading above the text.
+    /// Level of the heading above the text; headings in the text are below it.
     pub(super) above: HeadingLevel,
     /// Returns the path of the item that a wikilink names.
     pub(super) resolve: &'a dyn Fn(&str) -> Option<String>,
@@ -177,7 +177,7 @@ impl<'a> SafeEvents<'a, '_> {
     }
 }
 
-/// Levels of headings.
+/// Levels of headings, highest first.
 const LEVELS: [HeadingLevel; 6] = [
     HeadingLevel::H1,
     HeadingLevel::H2,
@@ -192,7 +192,7 @@ fn next_level(level: HeadingLevel) -> HeadingLevel {
     LEVELS.into_iter().find(|next| *next > level).unwrap_or(HeadingLevel::H6)
 }
 
-/// Returns true for an address of the web.
+/// Returns true for addresses that begin with `https://` or `http://`, in any case.
 pub(super) fn is_web_address(address: &str) -> bool {
     let starts = |prefix: &str| {
         address.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))

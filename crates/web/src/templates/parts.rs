@@ -64,7 +64,7 @@ pub(super) fn display_title(hit: &Hit) -> String {
     title.map_or_else(|| hit.uri.to_string(), str::to_owned)
 }
 
-/// Returns the tags.
+/// Returns the tags; none if the hit was loaded without them.
 pub(super) fn tags(hit: &Hit) -> &[String] {
     hit.tags.as_deref().unwrap_or_default()
 }

@@ -8,7 +8,7 @@ const CONTENT: &str = include_str!("script.js");
 
 static PATH: LazyLock<String> = LazyLock::new(|| asset_path("script", "js", CONTENT));
 
-/// The script.
+/// The script of all pages, part of the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Script;
 
@@ -18,7 +18,7 @@ impl Script {
         &PATH
     }
 
-    /// Returns the content.
+    /// Returns the JavaScript.
     pub(crate) fn content() -> &'static str {
         CONTENT
     }

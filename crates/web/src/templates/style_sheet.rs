@@ -9,7 +9,7 @@ const CONTENT: &str = include_str!("style.css");
 
 static PATH: LazyLock<String> = LazyLock::new(|| asset_path("style", "css", CONTENT));
 
-/// The style sheet.
+/// The style sheet of all pages, part of the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StyleSheet;
 
@@ -19,7 +19,7 @@ impl StyleSheet {
         &PATH
     }
 
-    /// Returns the content.
+    /// Returns the CSS.
     pub(crate) fn content() -> &'static str {
         CONTENT
     }

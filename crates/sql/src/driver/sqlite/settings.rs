@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Limits of one read.
+/// Limits of the process that runs one read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ReadLimits {
     /// Maximum memory, in megabytes (2^20 bytes).

@@ -16,7 +16,7 @@ const BM25_WEIGHT: f64 = 0.5;
 pub(super) struct SourceText {
     /// Rank of the row, counted from 0.
     pub(super) row: usize,
-    /// Column of the text.
+    /// Name of the column with the text.
     pub(super) column: String,
     pub(super) text: String,
 }
