@@ -203,3 +203,33 @@ fn keep_visible(
     rows.names.retain(|name| rows.titles.contains_key(&name.uri));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn lookups_read_no_other_rows() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch(include_str!("../../../../schemas/sqlite/shared/links.sql"))
+            .unwrap();
+        for (sql, condition) in [
+            (include_str!("sql/links_of_items.sql"), "source=? AND item=?"),
+            (include_str!("sql/links_with_keys.sql"), "key=? AND source=?"),
+            (include_str!("sql/names_of_items.sql"), "source=? AND item=?"),
+            (include_str!("sql/names_with_keys.sql"), "key=? AND source=?"),
+            (include_str!("sql/quotes.sql"), "key=? AND source=?"),
+        ] {
+            let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let steps: Vec<String> = plan
+                .raw_query()
+                .mapped(|row| row.get("detail"))
+                .collect::<rusqlite::Result<_>>()
+                .unwrap();
+            assert!(steps.iter().any(|step| step.contains(condition)), "{steps:?}: {sql}");
+        }
+    }
+}

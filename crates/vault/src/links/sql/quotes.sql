@@ -1,5 +1,5 @@
 -- The quotes of a source.
 SELECT item, kind, key, target, fragment, position, context
-FROM links
+FROM links INDEXED BY links_by_key
 WHERE source = :source AND key = :key
 LIMIT :most;
