@@ -31,7 +31,7 @@ pub struct VectorQuery {
     /// Similarity of unrelated texts, if known. Vector hits that do not exceed what is reached by
     /// chance are left out.
     pub unrelated: Option<UnrelatedSimilarity>,
-    /// How the vector is combined with full text.
+    /// Combination of the vector with full text.
     pub mode: SearchMode,
     /// Weight of relevance against novelty; `None` disables diversification.
     pub lambda: Option<MmrLambda>,
