@@ -210,16 +210,14 @@ impl App {
         };
         let checked_tools = custom_tools.define(&settings)?;
         let connections = ConnectionCount::default();
-        let monitor = monitoring::build_monitor(
-            &observer,
-            MonitoredComponents {
-                registry: Arc::clone(&registry),
-                service: service.clone(),
-                connections: connections.clone(),
-                databases,
-                catalogue: Arc::clone(&collections),
-            },
-        );
+        let components = MonitoredComponents {
+            registry: Arc::clone(&registry),
+            service: service.clone(),
+            connections: connections.clone(),
+            databases,
+            catalogue: Arc::clone(&collections),
+        };
+        let monitor = monitoring::build_monitor(&observer, components);
         Ok(Self {
             settings,
             data,

@@ -30,7 +30,9 @@ pub fn score_bags(bags: &[WordBag], query: &WordBag) -> Vec<f64> {
     }
     let best = scores.iter().copied().fold(0.0, f64::max);
     if best > 0.0 {
-        scores.iter_mut().for_each(|score| *score /= best);
+        for score in &mut scores {
+            *score /= best;
+        }
     }
     scores
 }

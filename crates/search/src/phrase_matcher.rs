@@ -224,7 +224,7 @@ impl<'q> PhraseMatcher<'q> {
         found.clear();
         for stems in self.stems.iter().chain(of_text) {
             stems.for_each_position(word, |phrase, position_bits| {
-                add_position(found, phrase, position_bits)
+                add_position(found, phrase, position_bits);
             });
         }
         for (phrase, position_bits) in self.exact_positions.get(word.folded).into_iter().flatten() {

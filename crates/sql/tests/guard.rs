@@ -1,6 +1,6 @@
 //! Tests of the whole guard: accepted and rejected statements of every kind for each engine, and
 //! random mutations of them.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail loudly")]
+#![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 use std::{
     collections::BTreeMap,

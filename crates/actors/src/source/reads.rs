@@ -56,7 +56,7 @@ impl SourceHandle {
 
     /// Returns whether no item has a tag; `false` if that is unknown.
     pub(crate) async fn lacks_tags(&self, deadline: Deadline) -> bool {
-        self.read(deadline, |source, reader| source.lacks_tags(reader)).await.unwrap_or(false)
+        self.read(deadline, Source::lacks_tags).await.unwrap_or(false)
     }
 
     /// Returns stored words that are similar to any of these.
@@ -146,7 +146,7 @@ impl SourceHandle {
         &self,
         deadline: Deadline,
     ) -> Result<Vec<(String, usize)>, SourceError> {
-        self.read(deadline, |source, reader| source.item_kinds(reader)).await
+        self.read(deadline, Source::item_kinds).await
     }
 
     /// Returns at most `most` completions of a partial argument.
@@ -166,12 +166,12 @@ impl SourceHandle {
 
     /// Returns the stored prompts that have a template.
     pub async fn list_prompts(&self, deadline: Deadline) -> Result<Vec<StoredPrompt>, SourceError> {
-        self.read(deadline, |source, reader| source.list_prompts(reader)).await
+        self.read(deadline, Source::list_prompts).await
     }
 
     /// Returns the size of the source.
     pub async fn stats(&self, deadline: Deadline) -> Result<SourceStats, SourceError> {
-        self.read(deadline, |source, reader| source.source_stats(reader)).await
+        self.read(deadline, Source::source_stats).await
     }
 
     /// Returns the items of the origins that start with `prefix` that were changed in the library.

@@ -335,7 +335,11 @@ impl Service {
         request_metrics.record_client(&context.client);
         let revision = context.revision;
         let channel = context.session_channel.clone();
-        let work = self.run_admitted(peer, &method, self.dispatch_method(context, &method, params));
+        let work = self.run_admitted(
+            peer,
+            &method,
+            Box::pin(self.dispatch_method(context, &method, params)),
+        );
         let answer = match channel {
             Some(channel) => channel.run_cancellable(id, work).await,
             None => Some(work.await),

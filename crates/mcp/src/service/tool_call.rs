@@ -7,7 +7,7 @@ use serde_json::{
 use tracing::Instrument as _;
 
 use crate::{
-    Failure, Outbound, Peer, ProtocolVersion, Reply, ReplyStatus, RequestContext, Service,
+    Failure, Input, Outbound, Peer, ProtocolVersion, Reply, ReplyStatus, RequestContext, Service,
     message::jsonrpc::Request,
     request::request_metrics::RequestMetrics,
     revision::{RequestMeta, RequestMode},
@@ -78,12 +78,12 @@ impl Service {
         let context = self.build_context(peer, RawValue::NULL, mode, meta, &outbound, metrics);
         let context =
             context.ok_or_else(|| Failure::invalid_request("the session does not exist"))?;
-        self.run_admitted(peer, METHOD, async {
+        let call = Box::pin(async {
             let catalog = self.handler.tools();
             let tool = catalog.find_tool(tool, &self.tool_listing(&context))?;
             self.admit_tool(&context, tool)?;
-            Ok(work(&context.request_context(crate::Input::default())).await)
-        })
-        .await
+            Ok(work(&context.request_context(Input::default())).await)
+        });
+        self.run_admitted(peer, METHOD, call).await
     }
 }

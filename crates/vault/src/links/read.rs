@@ -208,8 +208,6 @@ fn keep_visible(
 mod tests {
     use rusqlite::Connection;
 
-    use super::*;
-
     #[test]
     fn lookups_read_no_other_rows() {
         let connection = Connection::open_in_memory().unwrap();
