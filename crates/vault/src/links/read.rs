@@ -211,6 +211,7 @@ mod tests {
     #[test]
     fn lookups_read_no_other_rows() {
         let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE imported (item TEXT)").unwrap();
         connection
             .execute_batch(include_str!("../../../../schemas/sqlite/shared/links.sql"))
             .unwrap();
