@@ -8,14 +8,10 @@ use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_model::{RetrievalMode, RetrievalOptions, SourceName, Uri};
 
 use super::{
-    Tool, ToolOutput, ToolResult, ToolServices,
-    input::{KnowledgeFilters, split_uri},
-    output::CompactHit,
-    page_output::page_output,
-    render::content_text,
-    resources::read_on_sentence,
-    results_app,
+    Tool, ToolOutput, ToolResult, ToolServices, input::KnowledgeFilters, output::CompactHit,
+    page_output::page_output, render::content_text, resources::read_on_sentence, results_app,
 };
+use crate::session_calls::read_of_uri;
 
 /// Maximum number of results of a search.
 const MAX_RESULTS: usize = 20;
@@ -106,21 +102,10 @@ impl Tool for DeepResearchFetch {
     ) -> ToolResult<Self::Output> {
         let uri: Uri =
             self.id.parse().map_err(|error| CallError::Invalid(format!("id: {error}")))?;
-        let source = uri.source;
         let (requested_uri, named) = (uri.to_string(), uri.clone());
-        let (id, part) = split_uri(uri);
         let options =
             RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
-        let preferences = call.defaults.preferences;
-        let read = actors::ReadRequest {
-            source,
-            id,
-            part,
-            options,
-            page: None,
-            preferences,
-            with_links: false,
-        };
+        let read = read_of_uri(uri, options, call.defaults.preferences);
         let item = services.read_item(call, call.scope.as_ref(), read).await?;
         let more = item
             .range

@@ -5,14 +5,14 @@ use std::{path::Path, sync::Arc};
 
 use serde::Serialize;
 use serde_json::json;
-use vademecum_actors as actors;
 use vademecum_actors::{CallError, Library};
 use vademecum_mcp::{RequestContext, Resource, ResourceContents, ResourceTemplate};
 use vademecum_model::{
     Preferences, Range, RetrievalMode, RetrievalOptions, SourceName, SourceStats, Timestamp, Uri,
 };
 
-use super::{ToolServices, input::split_uri, results_app, skills::SKILL_SCHEME, sql::system_info};
+use super::{ToolServices, results_app, skills::SKILL_SCHEME, sql::system_info};
+use crate::session_calls::read_of_uri;
 
 /// URI of the library statistics.
 const STATS_URI: &str = "knowledge://stats";
@@ -155,20 +155,9 @@ pub(crate) async fn read_resource(
         return system_info_uri.read_system_info(services, uri, call).await;
     }
     let parsed: Uri = uri.parse().map_err(|error| CallError::NotFound(format!("{error}")))?;
-    let source = parsed.source;
-    let (id, part) = split_uri(parsed);
     let options =
         RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
-    let preferences = Preferences::default();
-    let read = actors::ReadRequest {
-        source,
-        id,
-        part,
-        options,
-        page: None,
-        preferences,
-        with_links: false,
-    };
+    let read = read_of_uri(parsed, options, Preferences::default());
     let item = services.read_item(call, None, read).await?;
     let read_on = item.range.and_then(|range| read_on_sentence(uri, range));
     let (mime_type, text) = match item.content {

@@ -3,7 +3,7 @@
 use serde_json::json;
 use vademecum_actors::{self as actors, CallContext, CallError, SearchPage, WithContext};
 use vademecum_mcp::{LogLevel, RequestContext, Scope};
-use vademecum_model::{ItemId, Retrieval, RetrievalOptions, SourceName, Uri};
+use vademecum_model::{ItemId, Preferences, Retrieval, RetrievalOptions, SourceName, Uri};
 use vademecum_search::Item;
 use vademecum_source::check_loc;
 use vademecum_vault::journal::AsOf;
@@ -12,6 +12,17 @@ use super::{
     ToolOutput, ToolResult, ToolServices, documents, input::split_uri, link_notes, render,
     safe_text,
 };
+
+/// Returns the request for an item by its URI, without its links.
+pub(crate) fn read_of_uri(
+    uri: Uri,
+    options: RetrievalOptions,
+    preferences: Preferences,
+) -> actors::ReadRequest {
+    let source = uri.source;
+    let (id, part) = split_uri(uri);
+    actors::ReadRequest { source, id, part, options, page: None, preferences, with_links: false }
+}
 
 impl ToolServices {
     /// Searches within a session. Failed sources are reported as log notifications.
@@ -78,18 +89,7 @@ impl ToolServices {
         uri: Uri,
         options: RetrievalOptions,
     ) -> Result<Item, CallError> {
-        let source = uri.source;
-        let (id, part) = split_uri(uri);
-        let read = actors::ReadRequest {
-            source,
-            id,
-            part,
-            options,
-            page: None,
-            preferences: call.defaults.preferences,
-            with_links: false,
-        };
-        self.read_item(call, None, read).await
+        self.read_item(call, None, read_of_uri(uri, options, call.defaults.preferences)).await
     }
 
     /// Reads an item and converts it to a tool output.

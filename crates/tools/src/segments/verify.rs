@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vademecum_actors as actors;
 use vademecum_actors::CallError;
 use vademecum_collections::{ChunkId, DocumentFilter};
 use vademecum_core::auth::Right;
@@ -10,7 +9,7 @@ use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_model::{RetrievalMode, RetrievalOptions, Uri};
 
 use super::{search::visible_collections, segment_location::SegmentLocation};
-use crate::{ErrorFormat, Tool, ToolResult, ToolServices, input::split_uri};
+use crate::{ErrorFormat, Tool, ToolResult, ToolServices};
 
 /// Same reply for a missing document and a forbidden one, so that existence is not disclosed.
 const ACCESS_DENIED: &str = "document not found or access denied";
@@ -119,25 +118,13 @@ async fn check_library(
     uri: &str,
 ) -> Result<AccessResult, CallError> {
     let Ok(uri) = uri.parse::<Uri>() else { return Ok(Err(ACCESS_DENIED)) };
-    let source = uri.source;
-    let (id, part) = split_uri(uri);
     let options = RetrievalOptions {
         mode: Some(RetrievalMode::Snippet),
         snippet_length: Some(1),
         ..RetrievalOptions::default()
     };
-    let preferences = call.defaults.preferences;
-    let read = actors::ReadRequest {
-        source,
-        id,
-        part,
-        options,
-        page: None,
-        preferences,
-        with_links: false,
-    };
     let level = if call.principal.has_right(Right::Write) { "edit" } else { "view" };
-    match services.read_item(call, None, read).await {
+    match services.read_uri(call, uri, options).await {
         Ok(item) => Ok(Ok((item.meta.url.filter(|url| url.starts_with("http")), level))),
         Err(CallError::NotFound(_)) => Ok(Err(DOCUMENT_DELETED)),
         Err(error) => Err(error),
