@@ -195,13 +195,13 @@ fn shutdown_does_not_wait_for_read() {
     let begun = Instant::now();
     terminate(server.process());
     server.wait_for_exit();
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     for child in children {
         let folder = child.variable("SQLITE_TMPDIR");
         let begun = Instant::now();
         while child.is_running() || folder.as_ref().is_some_and(|folder| Path::new(folder).exists())
         {
-            assert!(begun.elapsed() < Duration::from_secs(10), "{folder:?} remains");
+            assert!(begun.elapsed() < Duration::from_secs(30), "{folder:?} remains");
             thread::sleep(Duration::from_millis(10));
         }
     }

@@ -39,9 +39,9 @@ pub(super) struct ReaderProcess {
     pub(super) path: PathBuf,
     /// Whether the process has already run a statement.
     pub(super) is_reused: bool,
-    // Dropped, and so killed, before its folder is removed.
-    pub(super) worker: Worker,
-    _folder: TempDir,
+    // Dropped before the process is killed: see `KillGuard`.
+    folder: TempDir,
+    worker: Worker,
 }
 
 impl ReaderProcess {
@@ -65,7 +65,7 @@ impl ReaderProcess {
             command.env("TZ", zone);
         }
         let worker = Worker::start(command, &ChildSettings { restrictions, work }, deadline)?;
-        Ok(Self { path, is_reused: false, worker, _folder: folder })
+        Ok(Self { path, is_reused: false, folder, worker })
     }
 
     /// Runs a statement. The process is killed at the deadline, because one step of a statement may
@@ -105,6 +105,11 @@ impl ReaderProcess {
         }
     }
 
+    /// Returns a guard that kills the process when it is dropped.
+    pub(super) fn kill_guard(&self) -> KillGuard {
+        KillGuard { folder: self.folder.path().to_owned(), worker: Some(self.worker.kill_guard()) }
+    }
+
     fn read_reply(&mut self, max_bytes: usize) -> Result<Line, ReadFailure> {
         let line = self.worker.receive(max_bytes)?;
         let parsed = match line.first() {
@@ -118,6 +123,33 @@ impl ReaderProcess {
     /// it must not be used again.
     pub(super) fn is_usable_after(&mut self, done: &Result<Rows, ReadFailure>) -> bool {
         self.worker.rest() && done.as_ref().err().is_none_or(leaves_process_usable)
+    }
+}
+
+/// Removes the folder of a process and then kills it when it is dropped, unless it is disarmed
+/// before. A process that is killed first could not remove its folder any more, and this program
+/// may end at any time: a process that loses its parent removes the folder itself.
+pub(super) struct KillGuard {
+    folder: PathBuf,
+    worker: Option<vademecum_sandbox::KillGuard>,
+}
+
+impl KillGuard {
+    /// Lets the process live.
+    pub(super) fn disarm(mut self) {
+        if let Some(worker) = self.worker.take() {
+            worker.disarm();
+        }
+    }
+}
+
+impl Drop for KillGuard {
+    fn drop(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            // Fails only if the folder is removed already.
+            fs::remove_dir_all(&self.folder).ok();
+            drop(worker);
+        }
     }
 }
 

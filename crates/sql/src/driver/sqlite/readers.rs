@@ -71,7 +71,7 @@ impl SqliteReaders {
                 None => self.start_process(request, deadline).await?,
             };
             let sent = request.with_timeout(deadline.saturating_duration_since(Instant::now()));
-            let guard = process.worker.kill_guard();
+            let guard = process.kill_guard();
             let run = spawn_blocking(move || {
                 let done = process.run(&sent, caps, deadline + INTERRUPT_GRACE);
                 (process, done)
