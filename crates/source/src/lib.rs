@@ -5,6 +5,7 @@
 
 mod error;
 mod import_origins;
+mod item_table;
 mod listing;
 mod location;
 mod rank;
@@ -22,6 +23,7 @@ pub use import_origins::{
     list_changed_items, list_origins, record_local_change, record_local_item, record_origin,
     record_planned_file, remove_imported, rename_origin, save_imported, set_content_origins,
 };
+pub use item_table::{ItemTable, KeywordStamp, KeywordTables, OwnStatements};
 pub use listing::ListStatements;
 pub use location::{
     NamedField, check_loc, missing_place, numbered, read_field_passage, read_located_passage,

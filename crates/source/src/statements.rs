@@ -9,44 +9,15 @@ macro_rules! sql {
     };
 }
 
-/// Describes the statements that check and rebuild a full-text table.
+/// Includes the statements of the calling crate that have no common form.
 #[macro_export]
-macro_rules! derived_fts_table {
-    ($table:expr) => {
-        $crate::DerivedFtsTable {
-            table: $table.name,
-            count_differences_sql: $crate::sql!("fts_differences"),
-            fill_sql: $crate::sql!("fill_fts"),
-            index: &$table,
-            reindex_sql: $crate::sql!("reindex"),
-            unindex_sql: $crate::sql!("unindex"),
-        }
-    };
-}
-
-/// Describes the standard statements on the items of a source.
-#[macro_export]
-macro_rules! item_statements {
-    ($id_type:expr, $table:expr) => {
-        $crate::ItemStatements {
-            id_type: $id_type,
-            identify_sql: $crate::sql!("identify"),
-            suggest_sql: $crate::sql!("suggest"),
-            list: $crate::ListStatements {
-                list_sql: $crate::sql!("list"),
-                list_tags_sql: $crate::sql!("list_tags"),
-                find_sql: $crate::sql!("find"),
-            },
-            versions_sql: $crate::sql!("versions"),
-            version_sql: $crate::sql!("version"),
-            set_version_sql: $crate::sql!("set_version"),
-            title_sql: $crate::sql!("title"),
+macro_rules! own_statements {
+    () => {
+        $crate::OwnStatements {
+            list_sql: $crate::sql!("list"),
             passes_sql: $crate::sql!("passes"),
-            tagged_sql: $crate::sql!("tagged"),
-            hidden_sql: $crate::sql!("hidden"),
-            stats_sql: $crate::sql!("stats"),
-            remove_sql: $crate::sql!("remove"),
-            derived_fts_table: $crate::derived_fts_table!($table),
+            fill_sql: $crate::sql!("fill_fts"),
+            reindex_sql: $crate::sql!("reindex"),
         }
     };
 }

@@ -13,11 +13,13 @@ mod full_text;
 mod read;
 mod save;
 
+use std::sync::LazyLock;
+
 use vademecum_model::{
     ChangedItem, Draft, Filters, FtsTable, Hit, ItemId, SaveOutcome, SourceName, TagChange,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
-use vademecum_source::{IdType, ItemStatements, Source, SourceError};
+use vademecum_source::{IdType, ItemStatements, ItemTable, ListStatements, Source, SourceError};
 use vademecum_store::{Database, Reader, Writer};
 
 use full_text::FULL_TEXT_TABLE;
@@ -26,8 +28,29 @@ use full_text::FULL_TEXT_TABLE;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Characters;
 
+/// The table of the items.
+const ITEM_TABLE: ItemTable = ItemTable {
+    source: SourceName::Characters,
+    table: "character_cards",
+    id_type: IdType::Numbers,
+    row: "id",
+    key: "id",
+    row_of_key: "rowid",
+    title: "name",
+    live: "deleted = 0",
+    full_text: &FULL_TEXT_TABLE,
+    keywords: None,
+};
+
 /// Statements of the default methods of [`Source`].
-static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Numbers, FULL_TEXT_TABLE);
+static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
+    let shared = ITEM_TABLE.statements(own_statements!());
+    ItemStatements {
+        list: ListStatements { list_tags_sql: sql!("list_tags"), ..shared.list },
+        tagged_sql: sql!("tagged"),
+        ..shared
+    }
+});
 
 impl Source for Characters {
     fn name(&self) -> SourceName {
@@ -43,7 +66,7 @@ impl Source for Characters {
     }
 
     fn item_statements(&self) -> Option<&'static ItemStatements> {
-        Some(&ITEM_STATEMENTS)
+        Some(&*ITEM_STATEMENTS)
     }
 
     fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {

@@ -16,12 +16,15 @@ mod save;
 mod window;
 
 use rusqlite::Row;
+use std::sync::LazyLock;
+
 use vademecum_model::{
     ChatMatchScope, Draft, Filters, FtsTable, Hit, SaveOutcome, SourceName, Uri,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
 use vademecum_source::{
-    FilterParameters, IdType, ItemStatements, Source, SourceError, shared_parameters,
+    DerivedFtsTable, FilterParameters, IdType, ItemStatements, ItemTable, KeywordStamp,
+    KeywordTables, Source, SourceError, shared_parameters,
 };
 use vademecum_store::{Database, Reader, Writer};
 
@@ -31,8 +34,43 @@ use full_text::{FULL_TEXT_TABLE, conversation_key, message_key, searched_columns
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chats;
 
+/// The table of the items.
+const ITEM_TABLE: ItemTable = ItemTable {
+    source: SourceName::Chats,
+    table: "conversations",
+    id_type: IdType::Texts,
+    row: "row",
+    key: "row * 2",
+    row_of_key: "rowid / 2",
+    title: "title",
+    live: "deleted = 0",
+    full_text: &FULL_TEXT_TABLE,
+    keywords: Some(KEYWORD_TABLES),
+};
+
+/// The tables of the keywords.
+pub(crate) const KEYWORD_TABLES: KeywordTables = KeywordTables {
+    keywords: "keywords",
+    links: "conversation_keywords",
+    item: "conversation_id",
+    stamp: KeywordStamp::CreatedAt,
+};
+
 /// Statements of the default methods of [`Source`].
-static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Texts, FULL_TEXT_TABLE);
+pub(crate) static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
+    let shared = ITEM_TABLE.statements(own_statements!());
+    ItemStatements {
+        identify_sql: sql!("identify"),
+        versions_sql: sql!("versions"),
+        hidden_sql: sql!("hidden"),
+        stats_sql: sql!("stats"),
+        derived_fts_table: DerivedFtsTable {
+            count_differences_sql: sql!("fts_differences"),
+            ..shared.derived_fts_table
+        },
+        ..shared
+    }
+});
 
 impl Source for Chats {
     fn name(&self) -> SourceName {
@@ -48,7 +86,7 @@ impl Source for Chats {
     }
 
     fn item_statements(&self) -> Option<&'static ItemStatements> {
-        Some(&ITEM_STATEMENTS)
+        Some(&*ITEM_STATEMENTS)
     }
 
     fn filter_parameters(&self, filters: &Filters) -> FilterParameters {

@@ -5,14 +5,14 @@ use vademecum_model::SourceName;
 use vademecum_source::{SourceError, remove_imported};
 use vademecum_store::Writer;
 
-use super::{conversation_key, message_key, save};
+use super::{ITEM_STATEMENTS, conversation_key, message_key, save};
 
 /// Marks the conversation that was imported from `origin` and its messages as deleted and removes
 /// them from the index.
 pub(crate) fn remove_conversation(writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
     remove_imported(writer, SourceName::Chats, origin, |id| {
-        let sql = sql!("remove");
-        let row = writer.query_first(sql, named_params! { ":id": id }, |row| row.get("row"))?;
+        let this = named_params! { ":id": id };
+        let row = writer.query_first(ITEM_STATEMENTS.remove_sql, this, |row| row.get("row"))?;
         let Some(row) = row else { return Ok(()) };
         save::unindex_passage(writer, conversation_key(row))?;
         // A later import of the conversation inserts its messages again.

@@ -14,7 +14,7 @@ use vademecum_source::{SourceError, save_imported};
 use vademecum_store::{StoreError, Writer};
 
 use crate::{
-    FULL_TEXT_TABLE, conversation_key,
+    FULL_TEXT_TABLE, ITEM_STATEMENTS, KEYWORD_TABLES, conversation_key,
     fork::{ForkPoint, delete_merged_branches},
     message_key,
 };
@@ -144,16 +144,7 @@ fn replace_details(
         sql!("describe"),
         named_params! { ":id": id, ":rating": chat.rating, ":character": chat.character },
     )?;
-    writer.execute(sql!("unlink_keywords"), named_params! { ":id": id })?;
-    for keyword in &chat.keywords {
-        let keyword = keyword.trim();
-        writer.execute(sql!("add_keyword"), named_params! { ":keyword": keyword, ":now": now })?;
-        writer.execute(
-            sql!("link_keyword"),
-            named_params! { ":id": id, ":keyword": keyword, ":now": now },
-        )?;
-    }
-    Ok(())
+    KEYWORD_TABLES.replace_keywords(writer, &id, &chat.keywords, now)
 }
 
 /// Saves the messages. Returns the positions of the passages to index: those of new and changed
@@ -460,7 +451,8 @@ fn index_passage(writer: &Writer<'_>, passage: &Passage) -> Result<(), StoreErro
 }
 
 pub(crate) fn unindex_passage(writer: &Writer<'_>, key: i64) -> Result<(), StoreError> {
-    writer.index_row(&FULL_TEXT_TABLE, key, sql!("unindex"), named_params! { ":key": key })?;
+    let sql = ITEM_STATEMENTS.derived_fts_table.unindex_sql;
+    writer.index_row(&FULL_TEXT_TABLE, key, sql, named_params! { ":key": key })?;
     Ok(())
 }
 

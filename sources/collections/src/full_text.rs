@@ -20,7 +20,14 @@ pub const FULL_TEXT_TABLE: FtsTable = FtsTable::new(
 );
 
 /// The statements that check and rebuild the full-text table from the chunks.
-pub const FULL_TEXT_REBUILD: DerivedFtsTable = derived_fts_table!(FULL_TEXT_TABLE);
+pub const FULL_TEXT_REBUILD: DerivedFtsTable = DerivedFtsTable {
+    table: FULL_TEXT_TABLE.name,
+    count_differences_sql: sql!("fts_differences"),
+    fill_sql: sql!("fill_fts"),
+    index: &FULL_TEXT_TABLE,
+    reindex_sql: sql!("reindex"),
+    unindex_sql: "DELETE FROM rag_fts_chunks WHERE rowid = :key",
+};
 
 impl Collection {
     /// Ranks the chunks that match the query. Each key is the row of a chunk; the URIs have an

@@ -12,8 +12,10 @@ use vademecum_source::SourceError;
 use vademecum_store::{Reader, Writer};
 
 use crate::{
-    Collection, Document, PutOutcome, StoredTexts, collection::CollectionIndexes,
-    full_text::FULL_TEXT_TABLE, nearest::delete_vector,
+    Collection, Document, PutOutcome, StoredTexts,
+    collection::CollectionIndexes,
+    full_text::{FULL_TEXT_REBUILD, FULL_TEXT_TABLE},
+    nearest::delete_vector,
 };
 
 impl Collection {
@@ -110,7 +112,7 @@ impl Collection {
         for key in keys {
             if self.indexes == CollectionIndexes::TextAndVectors {
                 let row = named_params! { ":key": key };
-                writer.index_row(&FULL_TEXT_TABLE, key, sql!("unindex"), row)?;
+                writer.index_row(&FULL_TEXT_TABLE, key, FULL_TEXT_REBUILD.unindex_sql, row)?;
             }
             delete_vector(writer, key)?;
         }

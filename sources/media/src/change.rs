@@ -6,8 +6,8 @@ use vademecum_source::{SourceError, TaggedItem, change_tags, record_local_item};
 use vademecum_store::{StoreError, Writer};
 
 use super::{
-    FULL_TEXT_TABLE, document_parts,
-    save::{find_same_content, insert_document, replace_keywords, replace_keywords_and_index},
+    FULL_TEXT_TABLE, KEYWORD_TABLES, document_parts,
+    save::{find_same_content, insert_document, replace_keywords_and_index},
 };
 
 /// Creates a document. A document with the same content and title is returned instead of stored
@@ -42,7 +42,7 @@ pub(crate) fn update_tags(
 ) -> Result<ChangedItem, SourceError> {
     let find = |id| find_tagged(writer, id);
     change_tags(writer, (SourceName::Media, "media"), id, tagging, find, |id, tags, now| {
-        replace_keywords(writer, id, tags, now)?;
+        KEYWORD_TABLES.replace_keywords(writer, &id, tags, now)?;
         writer.execute(sql!("touch"), named_params! { ":id": id, ":now": now })?;
         writer.index_row(&FULL_TEXT_TABLE, id, sql!("reindex"), named_params! { ":key": id })
     })

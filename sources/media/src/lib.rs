@@ -16,21 +16,54 @@ mod save;
 mod sections;
 mod transcript;
 
+use std::sync::LazyLock;
+
 use vademecum_model::{
     ChangedItem, Draft, Filters, FtsTable, Hit, ItemId, ListRequest, SaveOutcome, SourceName,
     TagChange, json_list,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
 use vademecum_source::{
-    FilterParameters, IdType, ItemStatements, Source, SourceError, shared_parameters,
+    FilterParameters, IdType, ItemStatements, ItemTable, KeywordStamp, KeywordTables,
+    ListStatements, Source, SourceError, shared_parameters,
 };
 use vademecum_store::{Database, Reader, Writer};
 
 use full_text::FULL_TEXT_TABLE;
 pub use media::Media;
 
+/// The table of the items.
+const ITEM_TABLE: ItemTable = ItemTable {
+    source: SourceName::Media,
+    table: "Media",
+    id_type: IdType::Numbers,
+    row: "id",
+    key: "id",
+    row_of_key: "rowid",
+    title: "title",
+    live: "deleted = 0 AND is_trash = 0",
+    full_text: &FULL_TEXT_TABLE,
+    keywords: Some(KEYWORD_TABLES),
+};
+
+/// The tables of the keywords.
+pub(crate) const KEYWORD_TABLES: KeywordTables = KeywordTables {
+    keywords: "Keywords",
+    links: "MediaKeywords",
+    item: "media_id",
+    stamp: KeywordStamp::Uuid,
+};
+
 /// Statements of the default methods of [`Source`].
-static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Numbers, FULL_TEXT_TABLE);
+static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
+    let shared = ITEM_TABLE.statements(own_statements!());
+    ItemStatements {
+        list: ListStatements { find_sql: sql!("find"), ..shared.list },
+        versions_sql: sql!("versions"),
+        stats_sql: sql!("stats"),
+        ..shared
+    }
+});
 
 impl Source for Media {
     fn name(&self) -> SourceName {
@@ -46,7 +79,7 @@ impl Source for Media {
     }
 
     fn item_statements(&self) -> Option<&'static ItemStatements> {
-        Some(&ITEM_STATEMENTS)
+        Some(&*ITEM_STATEMENTS)
     }
 
     fn filter_parameters(&self, filters: &Filters) -> FilterParameters {

@@ -6,7 +6,7 @@ use vademecum_model::{Draft, DraftBody, MediaDraft, SaveOutcome, SourceName, Tim
 use vademecum_source::{Source, SourceError, imported_item, save_imported};
 use vademecum_store::{StoreError, Writer};
 
-use super::{FULL_TEXT_TABLE, Media};
+use super::{FULL_TEXT_TABLE, KEYWORD_TABLES, Media};
 use crate::document_parts::replace_parts;
 
 /// Saves a document, its chunks, its transcript, its keywords and its index entry.
@@ -167,7 +167,7 @@ pub(crate) fn replace_keywords_and_index(
     media: &MediaDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    replace_keywords(writer, id, &media.tags, now)?;
+    KEYWORD_TABLES.replace_keywords(writer, &id, &media.tags, now)?;
     writer.index_row(
         &FULL_TEXT_TABLE,
         id,
@@ -180,31 +180,5 @@ pub(crate) fn replace_keywords_and_index(
             ":keywords": media.tags.join(" "),
         },
     )?;
-    Ok(())
-}
-
-/// Replaces the keywords by these, without white space around them.
-pub(crate) fn replace_keywords(
-    writer: &Writer<'_>,
-    id: i64,
-    keywords: &[String],
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    writer.execute(sql!("unlink_keywords"), named_params! { ":media_id": id })?;
-    for keyword in keywords {
-        let keyword = keyword.trim();
-        writer.execute(
-            sql!("add_keyword"),
-            named_params! {
-                ":keyword": keyword,
-                ":uuid": Uuid::new_v4().to_string(),
-                ":now": now,
-            },
-        )?;
-        writer.execute(
-            sql!("link_keyword"),
-            named_params! { ":media_id": id, ":keyword": keyword },
-        )?;
-    }
     Ok(())
 }

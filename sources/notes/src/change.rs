@@ -11,8 +11,8 @@ use vademecum_source::{SourceError, record_local_change, record_local_item};
 use vademecum_store::Writer;
 
 use super::{
-    FULL_TEXT_TABLE,
-    save::{insert_note, replace_keywords, replace_keywords_and_index},
+    FULL_TEXT_TABLE, ITEM_STATEMENTS, KEYWORD_TABLES,
+    save::{insert_note, replace_keywords_and_index},
 };
 
 /// The columns of a stored note that edits need.
@@ -125,7 +125,7 @@ fn apply_replacement(
         },
     )?;
     if let Some(tags) = &replacement.tags {
-        replace_keywords(writer, &note.id, tags, now)?;
+        KEYWORD_TABLES.replace_keywords(writer, &note.id, tags, now)?;
     }
     let this = named_params! { ":key": note.row };
     writer.index_row(&FULL_TEXT_TABLE, note.row, sql!("reindex"), this)?;
@@ -143,7 +143,8 @@ fn delete_note(writer: &Writer<'_>, note: StoredNote) -> Result<ChangedItem, Sou
         |row| row.get("version"),
     )?;
     let this = named_params! { ":key": note.row };
-    writer.index_row(&FULL_TEXT_TABLE, note.row, sql!("unindex"), this)?;
+    let sql = ITEM_STATEMENTS.derived_fts_table.unindex_sql;
+    writer.index_row(&FULL_TEXT_TABLE, note.row, sql, this)?;
     record_local_change(writer, SourceName::Notes, &note.id, now)?;
     Ok(to_written(StoredNote { version: version.unwrap_or(note.version), ..note }))
 }

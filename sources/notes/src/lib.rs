@@ -11,13 +11,16 @@ mod full_text;
 mod read;
 mod save;
 
+use std::sync::LazyLock;
+
 use vademecum_model::{
     ChangedItem, Draft, Edit, Filters, FtsTable, Hit, ItemId, ListRequest, SaveOutcome, SourceName,
     Suggestions, TagChange, json_list,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
 use vademecum_source::{
-    FilterParameters, IdType, ItemStatements, Source, SourceError, shared_parameters, suggest_words,
+    FilterParameters, IdType, ItemStatements, ItemTable, KeywordStamp, KeywordTables,
+    ListStatements, Source, SourceError, shared_parameters, suggest_words,
 };
 use vademecum_store::{Database, Reader, Writer};
 
@@ -27,8 +30,37 @@ use full_text::FULL_TEXT_TABLE;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Notes;
 
+/// The table of the items.
+const ITEM_TABLE: ItemTable = ItemTable {
+    source: SourceName::Notes,
+    table: "notes",
+    id_type: IdType::Texts,
+    row: "row",
+    key: "row",
+    row_of_key: "rowid",
+    title: "title",
+    live: "deleted = 0",
+    full_text: &FULL_TEXT_TABLE,
+    keywords: Some(KEYWORD_TABLES),
+};
+
+/// The tables of the keywords.
+pub(crate) const KEYWORD_TABLES: KeywordTables = KeywordTables {
+    keywords: "keywords",
+    links: "note_keywords",
+    item: "note_id",
+    stamp: KeywordStamp::CreatedAt,
+};
+
 /// Statements of the default methods of [`Source`].
-static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Texts, FULL_TEXT_TABLE);
+pub(crate) static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
+    let shared = ITEM_TABLE.statements(own_statements!());
+    ItemStatements {
+        identify_sql: sql!("identify"),
+        list: ListStatements { find_sql: sql!("find"), ..shared.list },
+        ..shared
+    }
+});
 
 impl Source for Notes {
     fn name(&self) -> SourceName {
@@ -44,7 +76,7 @@ impl Source for Notes {
     }
 
     fn item_statements(&self) -> Option<&'static ItemStatements> {
-        Some(&ITEM_STATEMENTS)
+        Some(&*ITEM_STATEMENTS)
     }
 
     fn filter_parameters(&self, filters: &Filters) -> FilterParameters {

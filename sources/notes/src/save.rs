@@ -5,7 +5,7 @@ use vademecum_model::{Draft, DraftBody, NoteDraft, SaveOutcome, SourceName, Time
 use vademecum_source::{SourceError, save_imported};
 use vademecum_store::{StoreError, Writer};
 
-use super::FULL_TEXT_TABLE;
+use super::{FULL_TEXT_TABLE, KEYWORD_TABLES};
 
 /// Saves a note, its keywords and its index entry.
 pub(crate) fn save_note(writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError> {
@@ -89,7 +89,7 @@ pub(crate) fn replace_keywords_and_index(
     note: &NoteDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    replace_keywords(writer, id, &note.tags, now)?;
+    KEYWORD_TABLES.replace_keywords(writer, &id, &note.tags, now)?;
     writer.index_row(
         &FULL_TEXT_TABLE,
         row,
@@ -103,24 +103,5 @@ pub(crate) fn replace_keywords_and_index(
             ":folders": note.folders.join("\n"),
         },
     )?;
-    Ok(())
-}
-
-/// Replaces the keywords of a note.
-pub(crate) fn replace_keywords(
-    writer: &Writer<'_>,
-    id: &str,
-    keywords: &[String],
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    writer.execute(sql!("unlink_keywords"), named_params! { ":note_id": id })?;
-    for keyword in keywords {
-        let keyword = keyword.trim();
-        writer.execute(sql!("add_keyword"), named_params! { ":keyword": keyword, ":now": now })?;
-        writer.execute(
-            sql!("link_keyword"),
-            named_params! { ":note_id": id, ":keyword": keyword, ":now": now },
-        )?;
-    }
     Ok(())
 }

@@ -5,7 +5,7 @@ use vademecum_model::{ChangedItem, ItemId, SourceName, TagChange};
 use vademecum_source::{SourceError, TaggedItem, change_tags};
 use vademecum_store::Writer;
 
-use super::{FULL_TEXT_TABLE, save::replace_keywords};
+use super::{FULL_TEXT_TABLE, KEYWORD_TABLES};
 
 /// Changes the tags of a prompt.
 pub(crate) fn update_tags(
@@ -18,7 +18,7 @@ pub(crate) fn update_tags(
         writer.query_first(sql!("read"), this, |row| TaggedItem::from_row(row, "keywords"))
     };
     change_tags(writer, (SourceName::Prompts, "prompt"), id, tagging, find, |id, tags, now| {
-        replace_keywords(writer, id, tags, now)?;
+        KEYWORD_TABLES.replace_keywords(writer, &id, tags, now)?;
         writer.execute(sql!("touch"), named_params! { ":id": id, ":now": now })?;
         writer.index_row(&FULL_TEXT_TABLE, id, sql!("reindex"), named_params! { ":key": id })
     })

@@ -11,12 +11,16 @@ mod full_text;
 mod read;
 mod save;
 
+use std::sync::LazyLock;
+
 use vademecum_model::{
     ChangedItem, Draft, Filters, FtsTable, Hit, ItemId, PromptField, SaveOutcome, SourceName,
     StoredPrompt, TagChange,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
-use vademecum_source::{IdType, ItemStatements, Source, SourceError};
+use vademecum_source::{
+    IdType, ItemStatements, ItemTable, KeywordStamp, KeywordTables, Source, SourceError,
+};
 use vademecum_store::{Database, Reader, Writer};
 
 use full_text::FULL_TEXT_TABLE;
@@ -25,8 +29,31 @@ use full_text::FULL_TEXT_TABLE;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prompts;
 
+/// The table of the items.
+const ITEM_TABLE: ItemTable = ItemTable {
+    source: SourceName::Prompts,
+    table: "Prompts",
+    id_type: IdType::Numbers,
+    row: "id",
+    key: "id",
+    row_of_key: "rowid",
+    title: "name",
+    live: "deleted = 0",
+    full_text: &FULL_TEXT_TABLE,
+    keywords: Some(KEYWORD_TABLES),
+};
+
+/// The tables of the keywords.
+pub(crate) const KEYWORD_TABLES: KeywordTables = KeywordTables {
+    keywords: "PromptKeywordsTable",
+    links: "PromptKeywordLinks",
+    item: "prompt_id",
+    stamp: KeywordStamp::Uuid,
+};
+
 /// Statements of the default methods of [`Source`].
-static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Numbers, FULL_TEXT_TABLE);
+static ITEM_STATEMENTS: LazyLock<ItemStatements> =
+    LazyLock::new(|| ITEM_TABLE.statements(own_statements!()));
 
 impl Source for Prompts {
     fn name(&self) -> SourceName {
@@ -42,7 +69,7 @@ impl Source for Prompts {
     }
 
     fn item_statements(&self) -> Option<&'static ItemStatements> {
-        Some(&ITEM_STATEMENTS)
+        Some(&*ITEM_STATEMENTS)
     }
 
     fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {

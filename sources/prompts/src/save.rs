@@ -6,7 +6,7 @@ use vademecum_model::{Draft, DraftBody, PromptDraft, SaveOutcome, SourceName, Ti
 use vademecum_source::{SourceError, save_imported};
 use vademecum_store::{StoreError, Writer};
 
-use super::FULL_TEXT_TABLE;
+use super::{FULL_TEXT_TABLE, KEYWORD_TABLES};
 
 /// Saves a prompt, its keywords and its index entry.
 ///
@@ -104,7 +104,7 @@ fn replace_keywords_and_index(
     prompt: &PromptDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    replace_keywords(writer, id, &prompt.keywords, now)?;
+    KEYWORD_TABLES.replace_keywords(writer, &id, &prompt.keywords, now)?;
     writer.index_row(
         &FULL_TEXT_TABLE,
         id,
@@ -119,31 +119,5 @@ fn replace_keywords_and_index(
             ":keywords": prompt.keywords.join(" "),
         },
     )?;
-    Ok(())
-}
-
-/// Replaces the keywords by these, without white space around them.
-pub(crate) fn replace_keywords(
-    writer: &Writer<'_>,
-    id: i64,
-    keywords: &[String],
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    writer.execute(sql!("unlink_keywords"), named_params! { ":prompt_id": id })?;
-    for keyword in keywords {
-        let keyword = keyword.trim();
-        writer.execute(
-            sql!("add_keyword"),
-            named_params! {
-                ":keyword": keyword,
-                ":uuid": Uuid::new_v4().to_string(),
-                ":now": now,
-            },
-        )?;
-        writer.execute(
-            sql!("link_keyword"),
-            named_params! { ":prompt_id": id, ":keyword": keyword },
-        )?;
-    }
     Ok(())
 }

@@ -1,2 +1,0 @@
--- Sets the version of the item :id, for one that brings its earlier versions.
-UPDATE character_cards SET version = :version WHERE id = CAST(:id AS INTEGER);

@@ -1,4 +1,0 @@
--- Counts the characters, each of which is one passage, and finds the latest change.
-SELECT count(*) AS items, count(*) AS passages, max(last_modified) AS newest
-FROM character_cards
-WHERE deleted = 0;

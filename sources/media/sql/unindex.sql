@@ -1,2 +1,0 @@
--- Removes a document from the full-text table.
-DELETE FROM media_fts WHERE rowid = :key;

@@ -1,2 +1,0 @@
--- Removes all keywords from a document.
-DELETE FROM MediaKeywords WHERE media_id = :media_id;

@@ -1,2 +1,0 @@
--- Name of the prompt :id.
-SELECT name AS title FROM Prompts WHERE id = CAST(:id AS INTEGER) AND deleted = 0;

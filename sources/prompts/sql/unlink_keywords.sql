@@ -1,2 +1,0 @@
--- Removes all keywords from a prompt.
-DELETE FROM PromptKeywordLinks WHERE prompt_id = :prompt_id;

@@ -1,2 +1,0 @@
--- Selects the version of the item :id, and whether it is deleted.
-SELECT version, deleted FROM Prompts WHERE id = CAST(:id AS INTEGER);
