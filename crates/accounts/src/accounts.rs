@@ -14,6 +14,22 @@ use super::{
     api_key::{ApiKey, KeyDigest},
 };
 
+/// Inserts a user, unless the name exists in any letter case.
+const ADD_USER_SQL: &str = "INSERT INTO users (name, created_at, folder) \
+     VALUES (:name, :now, :folder) \
+     ON CONFLICT DO NOTHING";
+/// Revokes a key. A key that is already revoked keeps its revocation time.
+const REVOKE_SQL: &str =
+    "UPDATE api_keys SET revoked_at = coalesce(revoked_at, :now) WHERE id = :id";
+/// Replaces the secret of an API key that is not revoked. The old one is accepted until :until.
+const ROTATE_SQL: &str = "UPDATE api_keys \
+     SET previous_digest = digest, previous_until = :until, digest = :digest \
+     WHERE id = :id AND revoked_at IS NULL AND client_id IS NULL";
+/// Records the use of a key, unless one was recorded since :recent.
+const USE_KEY_SQL: &str = "UPDATE api_keys \
+     SET last_used_at = :now \
+     WHERE id = :id AND (last_used_at IS NULL OR last_used_at < :recent)";
+
 /// Maximum duration of one read of the account database.
 pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// Minimum time between two records of the use of a key.
@@ -107,7 +123,7 @@ impl Accounts {
         let folder = UserFolders::new(&self.data).choose(name);
         let added = self.store.write(Durability::Full, |writer| {
             writer.execute(
-                include_str!("sql/add_user.sql"),
+                ADD_USER_SQL,
                 &[(":name", &name.as_str()), (":now", &now), (":folder", &folder)],
             )
         });
@@ -185,7 +201,7 @@ impl Accounts {
     pub fn revoke_key(&self, id: &KeyId) -> Result<(), AccountError> {
         let now = Timestamp::now();
         let revoked = self.store.write(Durability::Full, |writer| {
-            writer.execute(include_str!("sql/revoke.sql"), &[(":id", &id.as_str()), (":now", &now)])
+            writer.execute(REVOKE_SQL, &[(":id", &id.as_str()), (":now", &now)])
         });
         match revoked.map_err(store_error("revoke a key"))? {
             0 => Err(AccountError::UnknownKey(id.clone())),
@@ -200,7 +216,7 @@ impl Accounts {
         let digest = key.digest();
         let rotated = self.store.write(Durability::Full, |writer| {
             writer.execute(
-                include_str!("sql/rotate.sql"),
+                ROTATE_SQL,
                 &[(":id", &id.as_str()), (":digest", digest.as_bytes()), (":until", &until)],
             )
         });
@@ -216,7 +232,7 @@ impl Accounts {
         let recent = now.minus(LAST_USE_INTERVAL);
         let recorded = self.store.write(Durability::Bulk, |writer| {
             writer.execute(
-                include_str!("sql/use_key.sql"),
+                USE_KEY_SQL,
                 &[(":id", &id.as_str()), (":now", &now), (":recent", &recent)],
             )
         });

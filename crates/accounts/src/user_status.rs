@@ -12,6 +12,16 @@ use super::{
     accounts::{READ_TIMEOUT, parse_column, store_error},
 };
 
+/// Deletes the keys of a user.
+const DELETE_KEYS_SQL: &str = "DELETE FROM api_keys WHERE user = :name";
+/// Deletes a user, whose keys must be deleted already.
+const DELETE_USER_SQL: &str =
+    "DELETE FROM users WHERE name = :name AND name = :name COLLATE BINARY";
+/// Tells running servers to end the sessions of a user.
+const END_SESSIONS_SQL: &str = "INSERT INTO ended_users (name, ended_at) \
+     VALUES (:name, :now) \
+     ON CONFLICT (name) DO UPDATE SET ended_at = excluded.ended_at";
+
 /// Age of a quota that a write is compared with. Servers that follow an archive check it twice as
 /// often.
 const MAX_QUOTA_AGE: Duration = Duration::from_secs(1);
@@ -118,8 +128,8 @@ impl Accounts {
         }
         let removed = self.store.write(Durability::Full, |writer| {
             let this: &[(&str, &dyn rusqlite::ToSql)] = &[(":name", &name.as_str())];
-            writer.execute(include_str!("sql/delete_keys.sql"), this)?;
-            writer.execute(include_str!("sql/delete_user.sql"), this)?;
+            writer.execute(DELETE_KEYS_SQL, this)?;
+            writer.execute(DELETE_USER_SQL, this)?;
             end_sessions(writer, name)
         });
         removed.map_err(store_error("remove a user"))
@@ -143,10 +153,7 @@ fn read_limit(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
 
 fn end_sessions(writer: &Writer<'_>, name: &UserId) -> Result<(), StoreError> {
     let now = Timestamp::now();
-    writer.execute(
-        include_str!("sql/end_sessions.sql"),
-        &[(":name", &name.as_str()), (":now", &now)],
-    )?;
+    writer.execute(END_SESSIONS_SQL, &[(":name", &name.as_str()), (":now", &now)])?;
     Ok(())
 }
 

@@ -15,6 +15,18 @@ use vademecum_store::{
 
 use super::{cache_key::VectorKey, vector};
 
+/// Reads the vector of an input and the time of its last use.
+const FIND_SQL: &str = "SELECT vector, used_at FROM vectors WHERE input = :input";
+/// Inserts or replaces the vector of an input.
+const KEEP_SQL: &str = "INSERT INTO vectors (input, vector, used_at) \
+     VALUES (:input, :vector, :now) \
+     ON CONFLICT (input) DO UPDATE SET vector = excluded.vector, used_at = excluded.used_at";
+/// Computes the used size of the file, in bytes.
+const SIZE_SQL: &str = "SELECT (pages.page_count - free.freelist_count) * size.page_size AS bytes \
+     FROM pragma_page_count AS pages, pragma_freelist_count AS free, pragma_page_size AS size";
+/// Updates the time of the last use of a vector.
+const TOUCH_SQL: &str = "UPDATE vectors SET used_at = :now WHERE input = :input";
+
 /// Timeout of a lookup.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -115,7 +127,7 @@ impl DocumentCache {
         let found = self.store.read(Deadline::after(LOOKUP_TIMEOUT), |reader| {
             let find = |key: &VectorKey| {
                 let parameters = named_params! { ":input": key.as_slice() };
-                let row = reader.query_first(include_str!("sql/find.sql"), parameters, |row| {
+                let row = reader.query_first(FIND_SQL, parameters, |row| {
                     Ok((row.get::<_, Vec<u8>>("vector")?, row.get::<_, i64>("used_at")?))
                 })?;
                 let Some((bytes, used_at)) = row else { return Ok(None) };
@@ -130,7 +142,7 @@ impl DocumentCache {
             self.store.write(Durability::Bulk, |writer| {
                 used.iter().try_for_each(|key| {
                     let parameters = named_params! { ":input": key.as_slice(), ":now": now };
-                    writer.execute(include_str!("sql/touch.sql"), parameters).map(drop)
+                    writer.execute(TOUCH_SQL, parameters).map(drop)
                 })
             })?;
         }
@@ -150,7 +162,7 @@ impl DocumentCache {
                     ":vector": vector::to_bytes(vector),
                     ":now": now,
                 };
-                writer.execute(include_str!("sql/keep.sql"), parameters)?;
+                writer.execute(KEEP_SQL, parameters)?;
             }
             while used_bytes(writer)? > self.max_bytes {
                 let parameters = named_params! { ":count": count.max(1) };
@@ -174,7 +186,7 @@ impl DocumentCache {
 
 /// Returns the size of the used pages of the database, in bytes.
 fn used_bytes(writer: &Writer<'_>) -> Result<i64, StoreError> {
-    let size = writer.query_first(include_str!("sql/size.sql"), &[], |row| row.get("bytes"))?;
+    let size = writer.query_first(SIZE_SQL, &[], |row| row.get("bytes"))?;
     Ok(size.unwrap_or(0))
 }
 

@@ -8,6 +8,15 @@ use vademecum_fts5::is_stop_word;
 
 use super::{judged_collection::CorpusDocument, metrics::RECALL_DEPTH};
 
+/// Inserts the document at this position of the corpus.
+const INSERT_SQL: &str = "INSERT INTO f (rowid, title, text) VALUES (:place, :title, :text)";
+/// Positions of the documents that match :query, best first. Title terms have double weight.
+const SEARCH_SQL: &str =
+    "SELECT rowid AS place FROM f WHERE f MATCH :query ORDER BY bm25(f, 2.0, 1.0) LIMIT :limit";
+/// A plain FTS5 table, used as the baseline.
+const TABLE_SQL: &str =
+    "CREATE VIRTUAL TABLE f USING fts5 (title, text, tokenize = 'porter unicode61')";
+
 /// A plain FTS5 table with all documents.
 #[derive(Debug)]
 pub struct Fts5Baseline {
@@ -18,10 +27,10 @@ impl Fts5Baseline {
     /// Creates the table with all documents.
     pub fn build(documents: &[CorpusDocument]) -> Result<Self> {
         let mut connection = Connection::open_in_memory()?;
-        connection.execute_batch(include_str!("sql/table.sql"))?;
+        connection.execute_batch(TABLE_SQL)?;
         let transaction = connection.transaction()?;
         {
-            let mut insert = transaction.prepare(include_str!("sql/insert.sql"))?;
+            let mut insert = transaction.prepare(INSERT_SQL)?;
             for (place, document) in (0_i64..).zip(documents) {
                 insert.execute(named_params! {
                     ":place": place,
@@ -38,7 +47,7 @@ impl Fts5Baseline {
     /// first.
     pub fn search(&self, query: &str) -> Result<Vec<usize>> {
         let Some(expression) = any_word_query(query) else { return Ok(Vec::new()) };
-        let mut search = self.connection.prepare_cached(include_str!("sql/search.sql"))?;
+        let mut search = self.connection.prepare_cached(SEARCH_SQL)?;
         let limit = i64::try_from(RECALL_DEPTH).unwrap_or(i64::MAX);
         let parameters = named_params! { ":query": expression, ":limit": limit };
         let rows = search.query_map(parameters, |row| row.get("place"))?;

@@ -6,6 +6,12 @@ use vademecum_store::{StoreError, Writer};
 
 use super::{AuthorizationServer, Client, OAuthError, ServerError, client::is_document_url};
 
+/// Reads the registered client :id.
+const CLIENT_SQL: &str =
+    "SELECT id, name, redirect_uris, created_at, used_at FROM oauth_clients WHERE id = :id";
+/// Records that the client :id got tokens.
+const USE_CLIENT_SQL: &str = "UPDATE oauth_clients SET used_at = :now WHERE id = :id";
+
 impl AuthorizationServer {
     /// Returns the client of this id. Fetches its document if the id is an address; blocks for up to
     /// some seconds then.
@@ -15,7 +21,7 @@ impl AuthorizationServer {
         }
         let found = self.read("look up a client", |reader| {
             let parameters: &[(&str, &dyn ToSql)] = &[(":id", &id)];
-            reader.query_first(include_str!("sql/client.sql"), parameters, Client::from_row)
+            reader.query_first(CLIENT_SQL, parameters, Client::from_row)
         })?;
         Ok(found.ok_or_else(|| {
             OAuthError::new("invalid_client", "this client is not registered here: register again")
@@ -28,7 +34,7 @@ impl AuthorizationServer {
         id: &str,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        writer.execute(include_str!("sql/use_client.sql"), &[(":id", &id), (":now", &now)])?;
+        writer.execute(USE_CLIENT_SQL, &[(":id", &id), (":now", &now)])?;
         Ok(())
     }
 }

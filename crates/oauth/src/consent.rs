@@ -11,6 +11,11 @@ use super::{
     secret::{Secret, hash_texts},
 };
 
+/// Reads what a user agreed to for a client.
+const CONSENT_SQL: &str = "SELECT fingerprint, scopes, access \
+     FROM oauth_consents \
+     WHERE user = :user AND client_id = :client_id";
+
 /// Time for which a code can be exchanged.
 const CODE_LIFETIME: Duration = Duration::from_mins(2);
 
@@ -83,7 +88,7 @@ impl AuthorizationServer {
         let found = self.read("look up a consent", |reader| {
             let parameters: &[(&str, &dyn ToSql)] =
                 &[(":user", &session.user.as_str()), (":client_id", &request.client.id)];
-            reader.query_first(include_str!("sql/consent.sql"), parameters, |row| {
+            reader.query_first(CONSENT_SQL, parameters, |row| {
                 let (scopes, access): (String, String) = (row.get("scopes")?, row.get("access")?);
                 Ok(StoredConsent {
                     fingerprint: row.get("fingerprint")?,

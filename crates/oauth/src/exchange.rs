@@ -17,6 +17,24 @@ use super::{
     parameters::parse_parameters, secret::Secret,
 };
 
+/// Inserts a token of a grant. Only its digest is stored.
+const ADD_TOKEN_SQL: &str = "INSERT INTO oauth_tokens (digest, key, kind, resource, scopes, expires_at) \
+     VALUES (:digest, :key, :kind, :resource, :scopes, :expires_at)";
+/// Deletes the grants that were revoked or expired before :since, with their tokens.
+const DELETE_ENDED_GRANTS_SQL: &str = "DELETE FROM api_keys \
+     WHERE client_id IS NOT NULL \
+     AND (revoked_at < :since OR expires_at < :since)";
+/// Deletes the codes that expired before :since.
+const DELETE_EXPIRED_CODES_SQL: &str = "DELETE FROM oauth_codes WHERE expires_at < :since";
+/// Deletes the tokens that expired before :since.
+const DELETE_EXPIRED_TOKENS_SQL: &str = "DELETE FROM oauth_tokens WHERE expires_at < :since";
+/// Records the grant that the code :digest was exchanged for.
+const SET_CODE_GRANT_SQL: &str = "UPDATE oauth_codes SET key = :key WHERE digest = :digest";
+/// Marks the code :digest as used.
+const USE_CODE_SQL: &str = "UPDATE oauth_codes SET used_at = :now WHERE digest = :digest";
+/// Marks the refresh token :digest as used.
+const USE_TOKEN_SQL: &str = "UPDATE oauth_tokens SET used_at = :now WHERE digest = :digest";
+
 /// Lifetime of an access token.
 const ACCESS_LIFETIME: Duration = Duration::from_mins(10);
 /// Time after which a grant ends if its refresh token is not used.
@@ -175,9 +193,7 @@ impl AuthorizationServer {
                 return Err(ExchangeError::UsedTwice { error, revoked });
             }
             let used: &[(&str, &dyn ToSql)] = &[(":digest", &digest), (":now", &now)];
-            writer
-                .execute(include_str!("sql/use_code.sql"), used)
-                .map_err(store_error("use a code"))?;
+            writer.execute(USE_CODE_SQL, used).map_err(store_error("use a code"))?;
             self.check_code(&found, form, client_id, verifier)?;
             let user = found.user.parse::<UserId>();
             let user = user.map_err(|_| OAuthError::invalid_grant("the user does not exist"))?;
@@ -185,7 +201,7 @@ impl AuthorizationServer {
             add_grant(writer, &key, &found, now).map_err(store_error("add a grant"))?;
             let code: &[(&str, &dyn ToSql)] = &[(":digest", &digest), (":key", &key.as_str())];
             writer
-                .execute(include_str!("sql/set_code_grant.sql"), code)
+                .execute(SET_CODE_GRANT_SQL, code)
                 .map_err(store_error("record the grant of a code"))?;
             let rights = Rights::from_scopes(found.scopes.split(' '));
             let pair = TokenPair {
@@ -268,9 +284,7 @@ impl AuthorizationServer {
             let granted = Rights::from_scopes(found.scopes.split(' '));
             let rights = narrow(granted, form.get("scope"))?;
             let used: &[(&str, &dyn ToSql)] = &[(":digest", &digest), (":now", &now)];
-            writer
-                .execute(include_str!("sql/use_token.sql"), used)
-                .map_err(store_error("use a refresh token"))?;
+            writer.execute(USE_TOKEN_SQL, used).map_err(store_error("use a refresh token"))?;
             let pair = TokenPair {
                 key: &found.key,
                 resource: &found.resource,
@@ -373,7 +387,7 @@ fn issue_pair(
         let token = GrantToken::generate(kind, pair.key)?;
         let end = [now.plus(lifetime), grant_end].into_iter().flatten().min();
         let added = writer.execute(
-            include_str!("sql/add_token.sql"),
+            ADD_TOKEN_SQL,
             &[
                 (":digest", &token.digest()),
                 (":key", &pair.key.as_str()),
@@ -401,10 +415,10 @@ fn add_grant(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let expired: &[(&str, &dyn ToSql)] = &[(":since", &now.minus(EXPIRED_RETENTION))];
-    writer.execute(include_str!("sql/delete_expired_codes.sql"), expired)?;
-    writer.execute(include_str!("sql/delete_expired_tokens.sql"), expired)?;
+    writer.execute(DELETE_EXPIRED_CODES_SQL, expired)?;
+    writer.execute(DELETE_EXPIRED_TOKENS_SQL, expired)?;
     let ended: &[(&str, &dyn ToSql)] = &[(":since", &now.minus(ENDED_RETENTION))];
-    writer.execute(include_str!("sql/delete_ended_grants.sql"), ended)?;
+    writer.execute(DELETE_ENDED_GRANTS_SQL, ended)?;
     let limit: &[(&str, &dyn ToSql)] = &[
         (":client_id", &code.client_id),
         (":user", &code.user),

@@ -7,6 +7,25 @@ use vademecum_model::Timestamp;
 
 use super::{AuthorizationServer, RedirectUri, ServerError, TokenForm};
 
+/// Lists the registered clients, oldest first.
+const CLIENTS_SQL: &str = "SELECT id, name, redirect_uris, created_at, used_at \
+     FROM oauth_clients \
+     ORDER BY created_at, id";
+/// Deletes the registered client :id.
+const DELETE_CLIENT_SQL: &str = "DELETE FROM oauth_clients WHERE id = :id";
+/// Deletes the codes of the client :id.
+const DELETE_CLIENT_CODES_SQL: &str = "DELETE FROM oauth_codes WHERE client_id = :id";
+/// Forgets that users agreed to the client :id.
+const DELETE_CLIENT_CONSENTS_SQL: &str = "DELETE FROM oauth_consents WHERE client_id = :id";
+/// Forgets that a user agreed to a client.
+const DELETE_CONSENT_SQL: &str =
+    "DELETE FROM oauth_consents WHERE user = :user AND client_id = :client_id";
+/// Deletes the token :digest.
+const DELETE_TOKEN_SQL: &str = "DELETE FROM oauth_tokens WHERE digest = :digest";
+/// Revokes the valid grants of the client :id.
+const REVOKE_CLIENT_SQL: &str =
+    "UPDATE api_keys SET revoked_at = :now WHERE client_id = :id AND revoked_at IS NULL";
+
 /// Grant of a user for a client.
 #[derive(Clone, Debug)]
 pub struct Grant {
@@ -55,7 +74,7 @@ impl AuthorizationServer {
     /// Returns the registered clients, oldest first.
     pub fn list_clients(&self) -> Result<Vec<RegisteredClient>, ServerError> {
         self.read("list the clients", |reader| {
-            reader.query_all(include_str!("sql/clients.sql"), &[], |row| {
+            reader.query_all(CLIENTS_SQL, &[], |row| {
                 Ok(RegisteredClient {
                     id: row.get("id")?,
                     name: row.get("name")?,
@@ -77,7 +96,7 @@ impl AuthorizationServer {
             writer.execute(include_str!("sql/revoke_grant.sql"), grant)?;
             let consent: &[(&str, &dyn ToSql)] =
                 &[(":client_id", &client), (":user", &found.key.user.as_str())];
-            writer.execute(include_str!("sql/delete_consent.sql"), consent)?;
+            writer.execute(DELETE_CONSENT_SQL, consent)?;
             Ok(())
         })?;
         Ok(found)
@@ -89,11 +108,11 @@ impl AuthorizationServer {
         let now = Timestamp::now();
         let changed = self.write("revoke a client", |writer| {
             let client: &[(&str, &dyn ToSql)] = &[(":id", &id)];
-            let known = writer.execute(include_str!("sql/delete_client.sql"), client)?;
-            writer.execute(include_str!("sql/delete_client_codes.sql"), client)?;
-            writer.execute(include_str!("sql/delete_client_consents.sql"), client)?;
+            let known = writer.execute(DELETE_CLIENT_SQL, client)?;
+            writer.execute(DELETE_CLIENT_CODES_SQL, client)?;
+            writer.execute(DELETE_CLIENT_CONSENTS_SQL, client)?;
             let grants: &[(&str, &dyn ToSql)] = &[(":id", &id), (":now", &now)];
-            let revoked = writer.execute(include_str!("sql/revoke_client.sql"), grants)?;
+            let revoked = writer.execute(REVOKE_CLIENT_SQL, grants)?;
             Ok((known, revoked))
         })?;
         match changed {
@@ -119,7 +138,7 @@ impl AuthorizationServer {
                 return Ok(None);
             }
             if token.kind() == GrantTokenKind::Access {
-                writer.execute(include_str!("sql/delete_token.sql"), this)?;
+                writer.execute(DELETE_TOKEN_SQL, this)?;
                 return Ok(None);
             }
             let grant: &[(&str, &dyn ToSql)] = &[(":key", &token.key().as_str()), (":now", &now)];

@@ -18,6 +18,28 @@ use super::{
     secret::{Secret, hash_texts},
 };
 
+/// Inserts a one-time code. Only its digest is stored.
+const ADD_LOGIN_CODE_SQL: &str =
+    "INSERT INTO login_codes (digest, user, expires_at) VALUES (:digest, :user, :expires_at)";
+/// Inserts a login. Only the digest of its cookie is stored.
+const ADD_SESSION_SQL: &str =
+    "INSERT INTO login_sessions (digest, user, expires_at) VALUES (:digest, :user, :expires_at)";
+/// Counts the users who can log in with a password.
+const COUNT_PASSWORDS_SQL: &str =
+    "SELECT count(*) AS users FROM users WHERE password IS NOT NULL AND suspended_at IS NULL";
+/// Deletes the logins that have expired.
+const DELETE_EXPIRED_SESSIONS_SQL: &str = "DELETE FROM login_sessions WHERE expires_at <= :now";
+/// Deletes the one-time code :digest, and those that have expired.
+const DELETE_LOGIN_CODES_SQL: &str =
+    "DELETE FROM login_codes WHERE digest = :digest OR expires_at <= :now";
+/// Deletes the login :digest.
+const DELETE_SESSION_SQL: &str = "DELETE FROM login_sessions WHERE digest = :digest";
+/// Deletes the logins of a user.
+const DELETE_SESSIONS_SQL: &str = "DELETE FROM login_sessions WHERE user = :user";
+/// Reads the user of the one-time code :digest, if it is valid.
+const LOGIN_CODE_SQL: &str =
+    "SELECT user FROM login_codes WHERE digest = :digest AND expires_at > :now";
+
 /// Time after which a browser must log in again.
 const SESSION_LIFETIME: Duration = Duration::from_hours(12);
 /// Time for which a one-time code is valid.
@@ -160,10 +182,9 @@ impl AuthorizationServer {
         let user = self.write("redeem a login code", |writer| {
             let parameters: &[(&str, &dyn ToSql)] = &[(":digest", &digest), (":now", &now)];
             let user: Option<String> = writer.with_reader(|reader| {
-                let sql = include_str!("sql/login_code.sql");
-                reader.query_first(sql, parameters, |row| row.get("user"))
+                reader.query_first(LOGIN_CODE_SQL, parameters, |row| row.get("user"))
             })?;
-            writer.execute(include_str!("sql/delete_login_codes.sql"), parameters)?;
+            writer.execute(DELETE_LOGIN_CODES_SQL, parameters)?;
             Ok(user)
         })?;
         let user: Option<UserId> = user.and_then(|name| name.parse().ok());
@@ -214,10 +235,8 @@ impl AuthorizationServer {
     /// Ends the session of a cookie.
     pub fn log_out(&self, cookie: &str) -> Result<(), ServerError> {
         let digest = Secret::of_text(cookie).digest();
-        self.write("log out", |writer| {
-            writer.execute(include_str!("sql/delete_session.sql"), &[(":digest", &digest)])
-        })
-        .map(drop)
+        self.write("log out", |writer| writer.execute(DELETE_SESSION_SQL, &[(":digest", &digest)]))
+            .map(drop)
     }
 
     /// Creates a one-time code that logs a browser in as `user`. The user of a server for one user
@@ -233,7 +252,7 @@ impl AuthorizationServer {
         let expires_at = Timestamp::now().plus(CODE_LIFETIME);
         self.write("create a login code", |writer| {
             writer.execute(
-                include_str!("sql/add_login_code.sql"),
+                ADD_LOGIN_CODE_SQL,
                 &[
                     (":digest", &code.digest()),
                     (":user", &user.as_str()),
@@ -254,7 +273,7 @@ impl AuthorizationServer {
         let hash = password.map(hash_password).transpose().map_err(ServerError::Hash)?;
         self.change_user(user, |writer| {
             let named: &[(&str, &dyn ToSql)] = &[(":user", &user.as_str())];
-            writer.execute(include_str!("sql/delete_sessions.sql"), named)?;
+            writer.execute(DELETE_SESSIONS_SQL, named)?;
             let parameters: &[(&str, &dyn ToSql)] =
                 &[(":user", &user.as_str()), (":password", &hash)];
             writer.execute(include_str!("sql/set_password.sql"), parameters)
@@ -264,7 +283,7 @@ impl AuthorizationServer {
     /// Returns the number of users with a password who are not suspended.
     pub fn count_passwords(&self) -> Result<u32, ServerError> {
         let counted = self.read("count passwords", |reader| {
-            reader.query_first(include_str!("sql/count_passwords.sql"), &[], |row| row.get("users"))
+            reader.query_first(COUNT_PASSWORDS_SQL, &[], |row| row.get("users"))
         })?;
         Ok(counted.unwrap_or_default())
     }
@@ -325,9 +344,9 @@ impl AuthorizationServer {
         let cookie = Secret::generate()?;
         let now = Timestamp::now();
         self.write("log in", |writer| {
-            writer.execute(include_str!("sql/delete_expired_sessions.sql"), &[(":now", &now)])?;
+            writer.execute(DELETE_EXPIRED_SESSIONS_SQL, &[(":now", &now)])?;
             writer.execute(
-                include_str!("sql/add_session.sql"),
+                ADD_SESSION_SQL,
                 &[
                     (":digest", &cookie.digest()),
                     (":user", &user.as_str()),

@@ -15,6 +15,11 @@ use super::{
     client::{MAX_REDIRECT_URIS, clean_name},
 };
 
+/// Inserts a client, unless there are :max that never got a token.
+const ADD_CLIENT_SQL: &str = "INSERT INTO oauth_clients (id, name, redirect_uris, created_at) \
+     SELECT :id, :name, :redirect_uris, :now \
+     WHERE (SELECT count(*) FROM oauth_clients WHERE used_at IS NULL) < :max";
+
 /// Maximum number of clients that never got a token.
 const MAX_UNUSED: i64 = 1_000;
 /// Time after which a client that never got a token is removed.
@@ -91,7 +96,7 @@ impl AuthorizationServer {
                 (":now", &now),
                 (":max", &MAX_UNUSED),
             ];
-            writer.execute(include_str!("sql/add_client.sql"), added)
+            writer.execute(ADD_CLIENT_SQL, added)
         })?;
         Ok(stored > 0)
     }

@@ -10,6 +10,19 @@ use vademecum_store::{DerivedFtsTable, Entry, TableChanges};
 
 use crate::row_codec::{DamagedRow, decode_values, encode_value};
 
+/// Removes the greatest identifier that the table ?1 has used.
+const FORGET_SEQUENCE_SQL: &str = "DELETE FROM main.sqlite_sequence WHERE name = ?1";
+/// Returns a row if the table ?1 never uses an identifier again.
+const HAS_SEQUENCE_SQL: &str = "SELECT 1 \
+     FROM main.sqlite_schema \
+     WHERE type = 'table' AND name = ?1 AND sql LIKE '%AUTOINCREMENT%'";
+/// The greatest identifier that the table ?1 has used.
+const SEQUENCE_SQL: &str = "SELECT seq FROM main.sqlite_sequence WHERE name = ?1";
+/// Stores the greatest identifier that the table ?1 has used.
+const SET_SEQUENCE_SQL: &str = "INSERT INTO main.sqlite_sequence (name, seq) VALUES (?1, ?2)";
+/// The columns of the table ?1 in order; `pk` is the position in the primary key, or 0.
+const TABLE_COLUMNS_SQL: &str = "SELECT name, pk FROM pragma_table_info(?1, 'main') ORDER BY cid";
+
 /// Tables about this copy of a database: the state of following, and how words are stored.
 const LOCAL_TABLES: [&str; 2] = ["archive_state", "fts_versions"];
 /// The greatest identifier that each table with AUTOINCREMENT has used.
@@ -165,10 +178,8 @@ impl FollowedTables {
         match (entry.table.as_str(), key.as_slice(), entry.row) {
             (SEQUENCE_TABLE, [Value::Text(name)], Some(row)) => {
                 let last = decode_values(&row)?.into_iter().next().ok_or(DamagedRow)?;
-                let sql = include_str!("sql/set_sequence.sql");
-                connection
-                    .prepare_cached(include_str!("sql/forget_sequence.sql"))?
-                    .execute([name])?;
+                let sql = SET_SEQUENCE_SQL;
+                connection.prepare_cached(FORGET_SEQUENCE_SQL)?.execute([name])?;
                 connection.prepare_cached(sql)?.execute((name, last))?;
             }
             (table, [Value::Integer(key)], row) => {
@@ -199,7 +210,7 @@ impl FollowedTables {
 impl FollowedTable {
     fn find(connection: &Connection, name: String) -> rusqlite::Result<Self> {
         let columns = connection
-            .prepare(include_str!("sql/table_columns.sql"))?
+            .prepare(TABLE_COLUMNS_SQL)?
             .query_map([&name], |row| Ok((row.get("name")?, row.get("pk")?)))?
             .collect::<rusqlite::Result<Vec<(String, i64)>>>()?;
         let mut key: Vec<_> = columns.iter().filter(|(_, position)| *position > 0).collect();
@@ -210,8 +221,7 @@ impl FollowedTable {
             .filter(|(_, position)| *position == 0)
             .map(|(column, _)| column.as_str())
             .collect();
-        let has_sequence =
-            connection.prepare(include_str!("sql/has_sequence.sql"))?.exists([&name])?;
+        let has_sequence = connection.prepare(HAS_SEQUENCE_SQL)?.exists([&name])?;
         Ok(Self::new(name, &key, &other, has_sequence))
     }
 
@@ -333,7 +343,7 @@ fn record_changes(connection: &Connection, name: &str, key: &[String]) -> rusqli
 }
 
 fn read_sequence(connection: &Connection, table: &str) -> rusqlite::Result<Option<Entry>> {
-    let mut statement = connection.prepare_cached(include_str!("sql/sequence.sql"))?;
+    let mut statement = connection.prepare_cached(SEQUENCE_SQL)?;
     let mut rows = statement.query([table])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     let mut content = Vec::new();

@@ -14,6 +14,26 @@ use vademecum_store::{Reader, Store, StoreError, Writer};
 
 use crate::SourceError;
 
+/// Records that :item was changed in the library since its import.
+const CHANGED_HERE_SQL: &str =
+    "UPDATE imported SET changed_at = :now WHERE source = :source AND item = :item";
+/// Deletes the fields of :item as they were at its last import.
+const DELETE_BASE_SQL: &str = "DELETE FROM import_bases WHERE source = :source AND item = :item";
+/// Selects the first origin of each item of :source.
+const FIRST_ORIGINS_SQL: &str =
+    "SELECT item, MIN(origin) AS origin FROM imported WHERE source = :source GROUP BY item";
+/// Selects the item imported from :origin, its fingerprint, and the time of its last change in the
+/// library.
+const KNOWN_SQL: &str =
+    "SELECT item, digest, changed_at FROM imported WHERE source = :source AND origin = :origin";
+/// Selects the origins that start with :prefix and still exist, with their fingerprints.
+const ORIGINS_SQL: &str = "SELECT origin, digest \
+     FROM imported \
+     WHERE source = :source AND substr(origin, 1, length(:prefix)) = :prefix AND digest <> ''";
+/// Records that :item is as it was imported.
+const UNCHANGED_SQL: &str =
+    "UPDATE imported SET changed_at = NULL WHERE source = :source AND item = :item";
+
 /// Maximum time to read the list of all origins.
 const LIST_TIMEOUT: Duration = Duration::from_mins(10);
 /// Fingerprint of items that were written in the library.
@@ -193,7 +213,7 @@ pub fn find_origin(
     origin: &str,
 ) -> Result<Option<KnownOrigin>, StoreError> {
     writer.query_first(
-        include_str!("sql/known.sql"),
+        KNOWN_SQL,
         named_params! { ":source": source.as_str(), ":origin": origin },
         |row| {
             Ok(KnownOrigin {
@@ -236,7 +256,7 @@ pub fn record_local_change(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     writer.execute(
-        include_str!("sql/changed_here.sql"),
+        CHANGED_HERE_SQL,
         named_params! { ":source": source.as_str(), ":item": item, ":now": now },
     )?;
     Ok(())
@@ -248,7 +268,7 @@ pub fn forget_local_changes(
     source: SourceName,
     item: &str,
 ) -> Result<(), StoreError> {
-    for sql in [include_str!("sql/unchanged.sql"), include_str!("sql/delete_base.sql")] {
+    for sql in [UNCHANGED_SQL, DELETE_BASE_SQL] {
         writer.execute(sql, named_params! { ":source": source.as_str(), ":item": item })?;
     }
     Ok(())
@@ -261,7 +281,7 @@ pub fn first_origins(
     source: SourceName,
 ) -> Result<HashMap<String, String>, StoreError> {
     let rows = reader.query_all(
-        include_str!("sql/first_origins.sql"),
+        FIRST_ORIGINS_SQL,
         named_params! { ":source": source.as_str() },
         |row| Ok((row.get("item")?, row.get("origin")?)),
     )?;
@@ -277,7 +297,7 @@ pub fn list_origins(
     let mut origins = HashMap::new();
     store.read(Deadline::after(LIST_TIMEOUT), |reader| {
         reader.for_each_row(
-            include_str!("sql/origins.sql"),
+            ORIGINS_SQL,
             named_params! { ":source": source.as_str(), ":prefix": prefix },
             |row| {
                 origins.insert(row.get("origin")?, row.get("digest")?);

@@ -24,6 +24,10 @@ use crate::{
     suggest::suggest_items,
 };
 
+/// Returns a row if some item supersedes another one.
+const HAS_SUPERSESSIONS_SQL: &str =
+    "SELECT 1 FROM links WHERE kind IN ('supersedes', 'superseded_by') LIMIT 1";
+
 /// Named parameters of a `passes` statement.
 pub type FilterParameters = Vec<(&'static str, Box<dyn ToSql>)>;
 
@@ -126,7 +130,7 @@ pub trait Source: Debug + Send + Sync + 'static {
             read_uri: &|row| compare_titles(ask, row, self.read_uri(row)?),
         };
         let ranking = rank_table(reader, ask, &plan)?;
-        let superseding = include_str!("sql/has_supersessions.sql");
+        let superseding = HAS_SUPERSESSIONS_SQL;
         let has_supersessions = reader.query_first(superseding, &[], |_| Ok(()))?.is_some();
         Ok(Ranking { has_supersessions, ..ranking })
     }

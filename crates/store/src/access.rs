@@ -12,6 +12,19 @@ use vademecum_model::{ItemAccess, SourceName, pattern_to_like};
 
 use super::Database;
 
+/// Denies a folder.
+const ACCESS_ADD_FOLDER_SQL: &str = "INSERT OR IGNORE INTO temp.access_folders (source, first, beyond) \
+     VALUES (:source, :first, :beyond)";
+/// Allows or denies a tag.
+const ACCESS_ADD_TAG_SQL: &str = "INSERT OR IGNORE INTO temp.access_tags (source, pattern, denied) \
+     VALUES (:source, :pattern, :denied)";
+/// Hides all items of a source.
+const ACCESS_HIDE_SOURCE_SQL: &str =
+    "INSERT OR IGNORE INTO temp.access_hidden_sources (source) VALUES (:source)";
+/// Limits a source to items with an allowed tag.
+const ACCESS_LIMIT_SOURCE_SQL: &str =
+    "INSERT OR IGNORE INTO temp.access_limited_sources (source) VALUES (:source)";
+
 impl Database {
     /// Returns the statements that create the views; empty for databases without items of a
     /// library.
@@ -40,21 +53,15 @@ pub(super) fn restrict_connection(
     for (source, rules) in access.restricted_sources() {
         let source: &str = SourceName::as_str(source);
         if rules.is_hidden {
-            connection.execute(
-                include_str!("sql/access_hide_source.sql"),
-                named_params! { ":source": source },
-            )?;
+            connection.execute(ACCESS_HIDE_SOURCE_SQL, named_params! { ":source": source })?;
         }
         if rules.allowed_tags.is_some() {
-            connection.execute(
-                include_str!("sql/access_limit_source.sql"),
-                named_params! { ":source": source },
-            )?;
+            connection.execute(ACCESS_LIMIT_SOURCE_SQL, named_params! { ":source": source })?;
         }
         let allowed = rules.allowed_tags.iter().flatten().map(|tag| (tag, false));
         for (tag, denied) in allowed.chain(rules.denied_tags.iter().map(|tag| (tag, true))) {
             connection.execute(
-                include_str!("sql/access_add_tag.sql"),
+                ACCESS_ADD_TAG_SQL,
                 named_params! { ":source": source, ":pattern": pattern_to_like(tag), ":denied": denied },
             )?;
         }
@@ -65,7 +72,7 @@ pub(super) fn restrict_connection(
             let end = char::from_u32(u32::from(MAIN_SEPARATOR) + 1).unwrap_or(char::MAX);
             let beyond = format!("file:{folder}{end}");
             connection.execute(
-                include_str!("sql/access_add_folder.sql"),
+                ACCESS_ADD_FOLDER_SQL,
                 named_params! { ":source": source, ":first": first, ":beyond": beyond },
             )?;
         }

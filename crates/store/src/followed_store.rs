@@ -11,6 +11,10 @@ use crate::{
     file::{OpenDatabase, begin_immediate, lock, open_connection},
 };
 
+/// Returns a row if the file has a table for the state of following.
+const HAS_ARCHIVE_STATE_SQL: &str =
+    "SELECT 1 AS is_there FROM sqlite_schema WHERE type = 'table' AND name = 'archive_state'";
+
 /// Relation of a file to an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileState {
@@ -149,8 +153,7 @@ impl Store {
         if self.detect_schema(&connection)? == 0 {
             return Ok(FileState::Missing);
         }
-        let sql = include_str!("sql/has_archive_state.sql");
-        if connection.query_row(sql, [], |_| Ok(())).optional()?.is_none() {
+        if connection.query_row(HAS_ARCHIVE_STATE_SQL, [], |_| Ok(())).optional()?.is_none() {
             return Ok(FileState::Own);
         }
         Ok(match read_archive_state(&connection)? {

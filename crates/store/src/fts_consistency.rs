@@ -11,6 +11,12 @@ use super::{
     fts_version::{definition, newest_version, set_fts_version},
 };
 
+/// Version of the words in the full-text table :table.
+const FTS_VERSION_SQL: &str = "SELECT version FROM fts_versions WHERE table_name = :table";
+/// Selects the statement that created the full-text table :table.
+const MADE_AS_SQL: &str =
+    "SELECT sql FROM sqlite_schema WHERE name = :table AND sql LIKE 'CREATE VIRTUAL TABLE %'";
+
 /// Maximum time to compare a full-text table with its rows.
 const CHECK_TIMEOUT: Duration = Duration::from_mins(10);
 
@@ -40,8 +46,7 @@ impl Store {
     pub fn is_fts_table_outdated(&self, derived: &DerivedFtsTable) -> Result<bool, StoreError> {
         let name = named_params! { ":table": derived.table };
         self.read(Deadline::after(CHECK_TIMEOUT), |reader| {
-            let versions = reader
-                .query_all(include_str!("sql/fts_version.sql"), name, |row| row.get("version"));
+            let versions = reader.query_all(FTS_VERSION_SQL, name, |row| row.get("version"));
             let newest = newest_version(self.database(), derived.table);
             Ok(versions?.into_iter().any(|version: i64| version < newest))
         })
@@ -86,7 +91,7 @@ impl Store {
             let sql = match definition(self.database(), derived.table) {
                 Some(sql) => sql.to_owned(),
                 None => transaction.query_row(
-                    include_str!("sql/made_as.sql"),
+                    MADE_AS_SQL,
                     named_params! { ":table": derived.table },
                     |row| row.get("sql"),
                 )?,

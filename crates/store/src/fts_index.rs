@@ -15,6 +15,14 @@ use super::{
     varint::decode_varints,
 };
 
+/// Names of the columns of the full-text table :table, in their order.
+const FTS_COLUMNS_SQL: &str = "SELECT name FROM pragma_table_info(:table) ORDER BY cid";
+/// Lengths of the rows :first to :last of {table}.
+const FTS_LENGTHS_SQL: &str =
+    "SELECT id, sz FROM {table}_docsize WHERE id BETWEEN :first AND :last";
+/// Number of rows that contain :term, if there are any.
+const FTS_TERM_ROWS_SQL: &str = "SELECT doc FROM {vocabulary} WHERE term = :term";
+
 /// All possible row numbers.
 const ALL_ROWS: RangeInclusive<i64> = i64::MIN..=i64::MAX;
 
@@ -74,7 +82,7 @@ impl<'a> FtsIndex<'a> {
 
     /// Returns the number of rows that contain a term.
     pub fn count_rows(&self, term: &str) -> Result<u64, StoreError> {
-        let count = self.table.statement(include_str!("sql/fts_term_rows.sql"));
+        let count = self.table.statement(FTS_TERM_ROWS_SQL);
         let term = named_params! { ":term": term };
         let found: Option<i64> = self.reader.query_first(&count, term, |row| row.get("doc"))?;
         Ok(found.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(0))
@@ -144,8 +152,7 @@ impl<'a> FtsIndex<'a> {
     /// Returns the weights of the columns in the order of the stored table.
     fn column_weights(&self) -> Result<Vec<f64>, StoreError> {
         let name = named_params! { ":table": self.table.name };
-        let names =
-            self.reader.query_all(include_str!("sql/fts_columns.sql"), name, |row| row.get("name"));
+        let names = self.reader.query_all(FTS_COLUMNS_SQL, name, |row| row.get("name"));
         Ok(self.table.column_weights(&names?))
     }
 
@@ -170,7 +177,7 @@ impl<'a> FtsIndex<'a> {
 
     fn read_lengths(&self, rows: RangeInclusive<i64>) -> Result<Vec<(i64, u32)>, StoreError> {
         let range = named_params! { ":first": rows.start(), ":last": rows.end() };
-        let lengths = self.table.statement(include_str!("sql/fts_lengths.sql"));
+        let lengths = self.table.statement(FTS_LENGTHS_SQL);
         self.reader.query_all(&lengths, range, read_length)
     }
 }

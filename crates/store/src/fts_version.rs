@@ -4,6 +4,10 @@ use rusqlite::{Connection, named_params};
 
 use super::Database;
 
+/// Sets the version of the words in the full-text table :table.
+const SET_FTS_VERSION_SQL: &str =
+    "INSERT OR REPLACE INTO fts_versions (table_name, version) VALUES (:table, :version)";
+
 /// Version of full-text tables (`docs/adr/0009-custom-tokenizer.md`).
 const FTS_VERSION: i64 = 3;
 
@@ -41,5 +45,5 @@ pub(crate) fn set_fts_version(
 ) -> rusqlite::Result<()> {
     let version = newest_version(database, table);
     let version = named_params! { ":table": table, ":version": version };
-    connection.execute(include_str!("sql/set_fts_version.sql"), version).map(|_| ())
+    connection.execute(SET_FTS_VERSION_SQL, version).map(|_| ())
 }

@@ -18,6 +18,12 @@ use vademecum_model::FtsTable;
 
 use super::varint::decode_varints;
 
+/// Reads two records of {table} that change with every write: the averages (1) and the structure
+/// (10). They are two statements because SQLite builds a temporary index for `IN`.
+const FTS_STATE_SQL: &str = "SELECT block FROM {table}_data WHERE id = 1 \
+     UNION ALL \
+     SELECT block FROM {table}_data WHERE id = 10";
+
 /// Maximum memory for the postings of one table, in bytes.
 const MAX_TABLE_CACHE_BYTES: usize = 64 << 20;
 /// Maximum memory for the postings of all tables of this process, in bytes, divided equally.
@@ -45,7 +51,7 @@ impl TableState {
 
     /// Returns the statement that reads the records of a table's state as `block`.
     pub(crate) fn sql(table: &FtsTable) -> String {
-        table.statement(include_str!("sql/fts_state.sql"))
+        table.statement(FTS_STATE_SQL)
     }
 }
 

@@ -9,6 +9,10 @@ use rusqlite::{Connection, config::DbConfig};
 
 use super::{Database, ReadOnlyFile, Store, StoreError, file::open_connection};
 
+/// Lists all objects of the schema.
+const OBJECTS_SQL: &str = "SELECT type, name, tbl_name, COALESCE(sql, '') AS sql \
+     FROM sqlite_schema ORDER BY type, name LIMIT 10000";
+
 /// An object of a schema that differs from the one that the migrations create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaDifference {
@@ -97,7 +101,7 @@ fn expected_schema(database: Database, version: usize) -> rusqlite::Result<Schem
 }
 
 fn list_objects(connection: &Connection) -> rusqlite::Result<SchemaObjects> {
-    let mut statement = connection.prepare(include_str!("sql/objects.sql"))?;
+    let mut statement = connection.prepare(OBJECTS_SQL)?;
     let rows = statement.query_map([], |row| {
         let sql: String = row.get("sql")?;
         Ok(((row.get("type")?, row.get("name")?), (row.get("tbl_name")?, normalize_sql(&sql))))

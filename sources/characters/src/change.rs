@@ -7,6 +7,11 @@ use vademecum_store::Writer;
 
 use super::save::index_character;
 
+/// Replaces the tags of the character :id by :tags, a JSON list.
+const RETAG_SQL: &str = "UPDATE character_cards \
+     SET tags = :tags, last_modified = :now, version = version + 1 \
+     WHERE id = :id";
+
 /// Changes the tags of a character.
 pub(crate) fn update_tags(
     writer: &Writer<'_>,
@@ -27,7 +32,7 @@ pub(crate) fn update_tags(
         |id, tags, now| {
             let tags = serde_json::json!(tags).to_string();
             let this = named_params! { ":id": id, ":tags": tags, ":now": now };
-            writer.execute(sql!("retag"), this)?;
+            writer.execute(RETAG_SQL, this)?;
             index_character(writer, id)
         },
     )

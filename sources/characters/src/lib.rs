@@ -24,6 +24,9 @@ use vademecum_store::{Database, Reader, Writer};
 
 use full_text::FULL_TEXT_TABLE;
 
+/// Returns a row if some character has a tag.
+const TAGGED_SQL: &str = "SELECT 1 FROM character_cards WHERE tags NOT IN ('', '[]') LIMIT 1";
+
 /// The characters of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Characters;
@@ -47,7 +50,7 @@ static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
     let shared = ITEM_TABLE.statements(own_statements!());
     ItemStatements {
         list: ListStatements { list_tags_sql: sql!("list_tags"), ..shared.list },
-        tagged_sql: sql!("tagged"),
+        tagged_sql: TAGGED_SQL,
         ..shared
     }
 });

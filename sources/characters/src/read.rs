@@ -9,6 +9,9 @@ use vademecum_search::{GetRequest, Highlighter, HitRequest, Item, ItemExcerpt, I
 use vademecum_source::{NamedField, SourceError, read_field_passage};
 use vademecum_store::{Reader, StoreError};
 
+/// Reads the image of a character.
+const PICTURE_SQL: &str = "SELECT image FROM character_cards WHERE id = :id AND deleted = 0";
+
 /// A character as it is stored.
 #[expect(clippy::struct_field_names, reason = "fields are named as their columns")]
 struct Character {
@@ -68,8 +71,8 @@ pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceE
     let missing = || SourceError::not_found("character", id);
     let number = id.parse().map_err(|_| missing())?;
     let character = find_character(reader, number)?.ok_or_else(missing)?;
-    let sql = sql!("picture");
-    let image = reader.query_first(sql, named_params! { ":id": number }, |row| row.get("image"))?;
+    let image =
+        reader.query_first(PICTURE_SQL, named_params! { ":id": number }, |row| row.get("image"))?;
     let draft = CharacterDraft {
         name: character.name,
         description: character.description,

@@ -14,6 +14,14 @@ use crate::{
     save::{derive_message_id, unindex_passage},
 };
 
+/// Marks a conversation as deleted.
+const DELETE_CONVERSATION_SQL: &str = "UPDATE conversations \
+     SET deleted = 1, last_modified = :now, version = version + 1 \
+     WHERE row = :row";
+/// Clears the digest of :origin, so that its next import is saved even if it is unchanged.
+const FORGET_DIGEST_SQL: &str =
+    "UPDATE imported SET digest = '' WHERE source = 'chats' AND origin = :origin";
+
 /// Separates the origin of a conversation from the first message of a branch in a branch origin.
 const BRANCH_SEPARATOR: &str = "#branch:";
 
@@ -76,7 +84,7 @@ pub(crate) fn delete_merged_branches(
         let begins = branch.strip_prefix(&first).unwrap_or_default();
         if branch != origin && held.contains(begins) {
             delete_branch(writer, row, &id, now)?;
-            writer.execute(sql!("forget_digest"), named_params! { ":origin": branch })?;
+            writer.execute(FORGET_DIGEST_SQL, named_params! { ":origin": branch })?;
         }
     }
     Ok(())
@@ -97,7 +105,7 @@ fn delete_branch(
         writer.execute(sql!("delete_message"), named_params! { ":row": message, ":now": now })?;
         unindex_passage(writer, message_key(message))?;
     }
-    writer.execute(sql!("delete_conversation"), named_params! { ":row": row, ":now": now })?;
+    writer.execute(DELETE_CONVERSATION_SQL, named_params! { ":row": row, ":now": now })?;
     unindex_passage(writer, conversation_key(row))
 }
 

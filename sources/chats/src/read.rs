@@ -13,6 +13,14 @@ use vademecum_store::{Reader, StoreError};
 
 use crate::searched_columns;
 
+/// Counts the messages of a conversation. Their positions have no gaps.
+const LENGTH_SQL: &str = "SELECT coalesce(max(position), -1) + 1 AS n \
+     FROM messages \
+     WHERE conversation_id = :conversation_id";
+/// The first origin of the item :id of :source, in alphabetical order.
+const ORIGIN_SQL: &str =
+    "SELECT MIN(origin) AS origin FROM imported WHERE source = :source AND item = :id";
+
 /// A conversation as it is stored.
 #[derive(Clone, Debug)]
 pub(crate) struct Conversation {
@@ -224,7 +232,7 @@ pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceE
 /// Returns the first origin of an item; its own URI if it was not imported.
 fn find_origin(reader: &Reader<'_>, source: SourceName, id: &str) -> Result<String, StoreError> {
     let found = reader.query_one(
-        sql!("origin"),
+        ORIGIN_SQL,
         named_params! { ":source": source.as_str(), ":id": id },
         |row| row.get::<_, Option<String>>("origin"),
     )?;
@@ -255,7 +263,7 @@ pub(crate) fn count_messages(
     conversation_id: &str,
 ) -> Result<usize, StoreError> {
     let parameters = named_params! { ":conversation_id": conversation_id };
-    let count = reader.query_one(sql!("length"), parameters, |row| row.get::<_, i64>("n"))?;
+    let count = reader.query_one(LENGTH_SQL, parameters, |row| row.get::<_, i64>("n"))?;
     Ok(usize::try_from(count).unwrap_or(0))
 }
 

@@ -19,6 +19,16 @@ use crate::{
     message_key,
 };
 
+/// Indexes a message, or a title with its opening message, replacing the previous entry.
+const INDEX_SQL: &str = "INSERT OR REPLACE INTO chat_fts (rowid, title, sender, content, neighbours) \
+     VALUES (:key, :title, :sender, :content, :neighbours)";
+/// Returns a row if a message has the identifier :id.
+const MESSAGE_TAKEN_SQL: &str = "SELECT 1 FROM messages WHERE id = :id";
+/// Sets the position of a message in its conversation.
+const MOVE_MESSAGE_SQL: &str = "UPDATE messages SET position = :position WHERE row = :row";
+/// Returns a row if a conversation has the identifier :id.
+const TAKEN_SQL: &str = "SELECT 1 FROM conversations WHERE id = :id";
+
 /// A stored message, compared with the imported one.
 struct StoredMessage {
     row: i64,
@@ -45,7 +55,7 @@ pub(crate) fn save_conversation(
     save_imported(writer, SourceName::Chats, draft, |item, now| {
         let id = match item {
             Some(id) => id.to_owned(),
-            None => writer.choose_id(sql!("taken"), draft.id.as_deref())?,
+            None => writer.choose_id(TAKEN_SQL, draft.id.as_deref())?,
         };
         let times = message_times(chat, now);
         let place = ForkPoint::resolve(writer, chat.fork.as_ref())?;
@@ -308,8 +318,7 @@ fn choose_message_id(
 }
 
 fn is_message_id_free(writer: &Writer<'_>, id: &str) -> Result<bool, StoreError> {
-    let sql = sql!("message_taken");
-    Ok(writer.query_first(sql, named_params! { ":id": id }, |_| Ok(()))?.is_none())
+    Ok(writer.query_first(MESSAGE_TAKEN_SQL, named_params! { ":id": id }, |_| Ok(()))?.is_none())
 }
 
 /// Derives a message identifier (UUID version 5) from its conversation and origin.
@@ -358,7 +367,7 @@ fn update_message(
     if same {
         if stored.position != Some(position) {
             let place = named_params! { ":row": stored.row, ":position": to_column(position) };
-            writer.execute(sql!("move_message"), place)?;
+            writer.execute(MOVE_MESSAGE_SQL, place)?;
         }
         return Ok(());
     }
@@ -439,7 +448,7 @@ fn index_passage(writer: &Writer<'_>, passage: &Passage) -> Result<(), StoreErro
     writer.index_row(
         &FULL_TEXT_TABLE,
         passage.key,
-        sql!("index"),
+        INDEX_SQL,
         named_params! {
             ":key": passage.key,
             ":title": passage.title,

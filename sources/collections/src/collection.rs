@@ -14,6 +14,10 @@ use vademecum_store::{Database, Durability, Reader, Store, Writer};
 
 use crate::code_cache::CodeCache;
 
+/// Sets an option of the full-text table, or runs one of its commands.
+const CONFIGURE_FTS_SQL: &str =
+    "INSERT INTO rag_fts_chunks (rag_fts_chunks, rank) VALUES (:name, :value)";
+
 /// Options of FTS5: its defaults, and the memory for new words during a bulk load.
 const HASH_BYTES: i64 = 1 << 20;
 const AUTOMERGE: i64 = 4;
@@ -97,7 +101,7 @@ impl Collection {
         self.write(Durability::Deferred, |writer| {
             for (name, value) in options {
                 let parameters = named_params! { ":name": name, ":value": value };
-                writer.execute(sql!("configure_fts"), parameters)?;
+                writer.execute(CONFIGURE_FTS_SQL, parameters)?;
             }
             Ok(())
         })

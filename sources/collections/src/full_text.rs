@@ -8,6 +8,9 @@ use vademecum_store::{DerivedFtsTable, FilterStatements, Reader};
 
 use crate::{Access, ChunkId, Collection, Scope, scope::of_counting};
 
+/// Returns a row if some document has a tag.
+const TAGGED_SQL: &str = "SELECT 1 FROM rag_document_tags LIMIT 1";
+
 /// The full-text table, with the ranking weight of each column.
 pub const FULL_TEXT_TABLE: FtsTable = FtsTable::new(
     "rag_fts_chunks",
@@ -63,7 +66,7 @@ impl Collection {
     /// it, because others may have some.
     pub fn lacks_tags(&self, reader: &Reader<'_>, access: &Access) -> Result<bool, SourceError> {
         Ok(*access == Access::Everything
-            && reader.query_first(sql!("tagged"), &[], |_| Ok(()))?.is_none())
+            && reader.query_first(TAGGED_SQL, &[], |_| Ok(()))?.is_none())
     }
 
     /// Returns the chunks that a caller may not see, in ascending order.

@@ -21,6 +21,35 @@ use crate::{
     full_text::{has_hidden_documents, scope_filter},
 };
 
+/// Vector codes that changed after :changed, in order of change.
+const CODES_SQL: &str =
+    "SELECT chunk, changed, scale, code FROM rag_codes WHERE changed > :changed ORDER BY changed";
+/// Deletes the vector of a chunk.
+const DELETE_VECTOR_SQL: &str = "DELETE FROM rag_vectors WHERE chunk = :chunk";
+/// Replaces the code of a chunk by an empty one, as the latest change.
+const FORGET_CODE_SQL: &str = "UPDATE rag_codes \
+     SET changed = (SELECT max(changed) + 1 FROM rag_codes), scale = 0, code = x'' \
+     WHERE chunk = :chunk";
+/// The number of the latest change of a vector code.
+const NEWEST_CODE_SQL: &str = "SELECT max(changed) AS changed FROM rag_codes";
+/// Stores the vector code of a chunk, as the latest change.
+const PUT_CODE_SQL: &str = "INSERT OR REPLACE INTO rag_codes (chunk, changed, scale, code) \
+     VALUES (:chunk, (SELECT coalesce(max(changed), 0) + 1 FROM rag_codes), :scale, :code)";
+/// Sets the embedding model of the collection.
+const PUT_MODEL_SQL: &str = "INSERT OR REPLACE INTO rag_embedding_model (id, provider, model, dimensions) \
+     VALUES (1, :provider, :model, :dimensions)";
+/// Stores the vector of a chunk.
+const PUT_VECTOR_SQL: &str = "INSERT OR REPLACE INTO rag_vectors (chunk, input_hash, updated_at, vector) \
+     VALUES (:chunk, :input_hash, :updated_at, :vector)";
+/// Returns a row if this is the embedding model of the collection.
+const SAME_MODEL_SQL: &str = "SELECT 1 \
+     FROM rag_embedding_model \
+     WHERE provider = :provider AND model = :model AND dimensions = :dimensions";
+/// The vector of the chunk :key.
+const VECTOR_SQL: &str = "SELECT vector FROM rag_vectors WHERE chunk = :key";
+/// The chunks that have a vector.
+const WITH_VECTOR_SQL: &str = "SELECT chunk FROM rag_vectors";
+
 /// A chunk and its similarity to a query vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SimilarChunk {
@@ -105,7 +134,7 @@ impl Collection {
         keys: &[i64],
     ) -> Result<Vec<SimilarChunk>, SourceError> {
         let keys = keys.iter().map(|key| (*key, ()));
-        let found = reader.query_each_key(sql!("vector"), keys, |key, (), row| {
+        let found = reader.query_each_key(VECTOR_SQL, keys, |key, (), row| {
             // A vector of another length belongs to a former embedding model.
             let similarity = exact_similarity(query, row.get_ref("vector")?.as_blob()?).ok();
             Ok(similarity.map(|similarity| SimilarChunk { key, similarity }))
@@ -123,7 +152,7 @@ impl Collection {
         reader: &Reader<'_>,
         key: i64,
     ) -> Result<Option<Vec<f32>>, SourceError> {
-        let found = reader.query_each_key(sql!("vector"), [(key, ())], |_, (), row| {
+        let found = reader.query_each_key(VECTOR_SQL, [(key, ())], |_, (), row| {
             let stored = row.get_ref("vector")?.as_blob()?;
             Ok(decode_vector(stored, stored.len() / 4).ok())
         })?;
@@ -180,14 +209,13 @@ impl Collection {
         let parameters = named_params! {
             ":provider": model.provider, ":model": model.model, ":dimensions": dimensions,
         };
-        let same = sql!("same_model");
+        let same = SAME_MODEL_SQL;
         if writer.query_first(same, parameters, |_| Ok(()))?.is_none() {
-            let gone: Vec<i64> =
-                writer.query_all(sql!("with_vector"), &[], |row| row.get("chunk"))?;
+            let gone: Vec<i64> = writer.query_all(WITH_VECTOR_SQL, &[], |row| row.get("chunk"))?;
             for key in gone {
                 delete_vector(writer, key)?;
             }
-            writer.execute(sql!("put_model"), parameters)?;
+            writer.execute(PUT_MODEL_SQL, parameters)?;
         }
         Ok(())
     }
@@ -203,14 +231,14 @@ impl Collection {
     ) -> Result<(), SourceError> {
         let code = QuantizedVector::quantize(vector).map_err(vector_error)?;
         writer.execute(
-            sql!("put_vector"),
+            PUT_VECTOR_SQL,
             named_params! {
                 ":chunk": key, ":input_hash": input_hash, ":updated_at": Timestamp::now(),
                 ":vector": encode_vector(vector),
             },
         )?;
         writer.execute(
-            sql!("put_code"),
+            PUT_CODE_SQL,
             named_params! { ":chunk": key, ":scale": code.scale(), ":code": code.bytes() },
         )?;
         Ok(())
@@ -219,7 +247,7 @@ impl Collection {
     /// Loads the codes that changed since the last refresh into the cache.
     fn refresh_codes(&self, reader: &Reader<'_>, dimensions: usize) -> Result<(), SourceError> {
         let newest: Option<i64> =
-            reader.query_one(sql!("newest_code"), &[], |row| row.get("changed"))?;
+            reader.query_one(NEWEST_CODE_SQL, &[], |row| row.get("changed"))?;
         let newest = newest.unwrap_or(0);
         {
             let loaded = self.code_cache.read();
@@ -237,7 +265,7 @@ impl Collection {
         let since = loaded.changed;
         let known = named_params! { ":changed": since };
         let CachedCodes { changed, codes: Some(codes) } = &mut *loaded else { return Ok(()) };
-        reader.for_each_row(sql!("codes"), known, |row| {
+        reader.for_each_row(CODES_SQL, known, |row| {
             let key: i64 = row.get("chunk")?;
             let code =
                 QuantizedVector::from_parts(row.get_ref("code")?.as_blob()?, row.get("scale")?);
@@ -255,8 +283,8 @@ impl Collection {
 /// Deletes the vector of a chunk and empties its code.
 pub(crate) fn delete_vector(writer: &Writer<'_>, key: i64) -> Result<(), StoreError> {
     let chunk = named_params! { ":chunk": key };
-    if writer.execute(sql!("delete_vector"), chunk)? > 0 {
-        writer.execute(sql!("forget_code"), chunk)?;
+    if writer.execute(DELETE_VECTOR_SQL, chunk)? > 0 {
+        writer.execute(FORGET_CODE_SQL, chunk)?;
     }
     Ok(())
 }

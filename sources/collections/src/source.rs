@@ -9,6 +9,12 @@ use vademecum_store::{Reader, Writer};
 
 use crate::{Collection, scope::of_counting};
 
+/// Reads the embedding model of the collection.
+const MODEL_SQL: &str = "SELECT provider, model, dimensions FROM rag_embedding_model";
+/// Reads the synchronisation state of the source :source_id.
+const SYNC_STATE_SQL: &str =
+    "SELECT cursor_json, last_ok_at, last_error FROM rag_sync_state WHERE source_id = :source_id";
+
 /// The definition of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewSource {
@@ -164,7 +170,7 @@ impl Collection {
         source_id: i64,
     ) -> Result<SyncState, SourceError> {
         let parameters = named_params! { ":source_id": source_id };
-        let state = reader.query_first(sql!("sync_state"), parameters, |row| {
+        let state = reader.query_first(SYNC_STATE_SQL, parameters, |row| {
             Ok(SyncState {
                 cursor_json: row.get("cursor_json")?,
                 last_ok_at: row.get("last_ok_at")?,
@@ -200,7 +206,7 @@ impl Collection {
         &self,
         reader: &Reader<'_>,
     ) -> Result<Option<EmbeddingModel>, SourceError> {
-        Ok(reader.query_first(sql!("model"), &[], |row| {
+        Ok(reader.query_first(MODEL_SQL, &[], |row| {
             let dimensions: i64 = row.get("dimensions")?;
             Ok(EmbeddingModel {
                 provider: row.get("provider")?,

@@ -15,6 +15,12 @@ use vademecum_store::{Reader, TextCompressor, TextDecompressor, Writer, char_sli
 
 use crate::{Collection, Document, NewChunk};
 
+/// Reads the dictionary of compressed texts.
+const DICTIONARY_SQL: &str = "SELECT dictionary FROM rag_text_dictionary";
+/// Stores the dictionary of compressed texts. There is at most one.
+const PUT_DICTIONARY_SQL: &str =
+    "INSERT INTO rag_text_dictionary (id, dictionary) VALUES (1, :dictionary)";
+
 /// Maximum size of a document whose text its chunks share, in bytes.
 const MAX_SHARED_BYTES: usize = 64 << 10;
 
@@ -140,13 +146,13 @@ impl Collection {
         dictionary: &[u8],
     ) -> Result<(), SourceError> {
         let parameters = named_params! { ":dictionary": dictionary };
-        writer.execute(sql!("put_dictionary"), parameters)?;
+        writer.execute(PUT_DICTIONARY_SQL, parameters)?;
         Ok(())
     }
 
     /// Returns the dictionary with which texts are compressed; empty if there is none.
     pub fn text_dictionary(&self, reader: &Reader<'_>) -> Result<Vec<u8>, SourceError> {
-        let stored = reader.query_first(sql!("dictionary"), &[], |row| row.get("dictionary"))?;
+        let stored = reader.query_first(DICTIONARY_SQL, &[], |row| row.get("dictionary"))?;
         Ok(stored.unwrap_or_default())
     }
 

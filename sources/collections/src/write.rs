@@ -18,6 +18,37 @@ use crate::{
     nearest::delete_vector,
 };
 
+/// The chunks of a document, in order.
+const CHUNKS_OF_SQL: &str =
+    "SELECT id FROM rag_chunks WHERE document = :document ORDER BY chunk_index";
+/// Deletes the access tags of a document.
+const DELETE_ACCESS_SQL: &str = "DELETE FROM rag_document_access WHERE document = :document";
+/// Deletes the chunks of a document.
+const DELETE_CHUNKS_SQL: &str = "DELETE FROM rag_chunks WHERE document = :document";
+/// Deletes a document.
+const DELETE_DOCUMENT_SQL: &str = "DELETE FROM rag_documents WHERE id = :id";
+/// Deletes the tags of a document.
+const DELETE_TAGS_SQL: &str = "DELETE FROM rag_document_tags WHERE document = :document";
+/// Content hashes of the documents of the source :source_id.
+const HASHES_SQL: &str =
+    "SELECT doc_id, content_hash FROM rag_documents WHERE source_id = :source_id AND deleted = 0";
+/// Indexes a chunk, replacing its previous entry.
+const INDEX_SQL: &str = "INSERT OR REPLACE INTO rag_fts_chunks (rowid, title, section, body) \
+     VALUES (:id, :title, :section, :body)";
+/// Adds an access tag to a document.
+const INSERT_ACCESS_SQL: &str =
+    "INSERT OR IGNORE INTO rag_document_access (document, tag) VALUES (:document, :tag)";
+/// Inserts a chunk.
+const INSERT_CHUNK_SQL: &str = "INSERT INTO rag_chunks (document, chunk_index, section, \
+     start_char, end_char, metadata_json, body) \
+     VALUES (:document, :chunk_index, :section, :start_char, :end_char, :metadata_json, :body)";
+/// Adds a tag to a document.
+const INSERT_TAG_SQL: &str =
+    "INSERT OR IGNORE INTO rag_document_tags (document, tag) VALUES (:document, :tag)";
+/// Finds the stored document :doc_id before it is replaced or removed.
+const KNOWN_SQL: &str =
+    "SELECT id, content_hash, deleted FROM rag_documents WHERE doc_id = :doc_id";
+
 impl Collection {
     /// Returns the content hash of each document of a source, by document identifier.
     pub fn content_hashes(
@@ -27,7 +58,7 @@ impl Collection {
     ) -> Result<HashMap<String, String>, SourceError> {
         let mut found = HashMap::new();
         let parameters = named_params! { ":source_id": source_id };
-        reader.for_each_row(sql!("hashes"), parameters, |row| {
+        reader.for_each_row(HASHES_SQL, parameters, |row| {
             found.insert(row.get("doc_id")?, read_content_hash(row)?);
             Ok(())
         })?;
@@ -53,7 +84,7 @@ impl Collection {
         texts: &StoredTexts,
     ) -> Result<PutOutcome, SourceError> {
         let name = named_params! { ":doc_id": document.doc_id };
-        let known = writer.query_first(sql!("known"), name, |row| {
+        let known = writer.query_first(KNOWN_SQL, name, |row| {
             Ok((row.get::<_, i64>("id")?, read_content_hash(row)?, row.get("deleted")?))
         })?;
         if let Some((_, hash, false)) = &known
@@ -69,7 +100,7 @@ impl Collection {
         let mut chunks = Vec::with_capacity(document.chunks.len());
         for (index, chunk) in document.chunks.iter().enumerate() {
             let key = writer.insert_row(
-                sql!("insert_chunk"),
+                INSERT_CHUNK_SQL,
                 named_params! {
                     ":document": id,
                     ":chunk_index": i64::try_from(index).unwrap_or(i64::MAX),
@@ -87,7 +118,7 @@ impl Collection {
                     ":section": chunk.section,
                     ":body": chunk.body,
                 };
-                writer.index_row(&FULL_TEXT_TABLE, key, sql!("index"), words)?;
+                writer.index_row(&FULL_TEXT_TABLE, key, INDEX_SQL, words)?;
             }
             chunks.push(key);
         }
@@ -97,18 +128,17 @@ impl Collection {
     /// Removes a document. Returns `false` if there is none with this identifier.
     pub fn remove_document(&self, writer: &Writer<'_>, doc_id: &str) -> Result<bool, SourceError> {
         let name = named_params! { ":doc_id": doc_id };
-        let known = writer.query_first(sql!("known"), name, |row| row.get::<_, i64>("id"))?;
+        let known = writer.query_first(KNOWN_SQL, name, |row| row.get::<_, i64>("id"))?;
         let Some(id) = known else { return Ok(false) };
         self.delete_document_parts(writer, id)?;
-        writer.execute(sql!("delete_document"), named_params! { ":id": id })?;
+        writer.execute(DELETE_DOCUMENT_SQL, named_params! { ":id": id })?;
         Ok(true)
     }
 
     /// Deletes the chunks of a document with their index entries and vectors, and its tags.
     fn delete_document_parts(&self, writer: &Writer<'_>, document: i64) -> Result<(), SourceError> {
         let parameters = named_params! { ":document": document };
-        let keys: Vec<i64> =
-            writer.query_all(sql!("chunks_of"), parameters, |row| row.get("id"))?;
+        let keys: Vec<i64> = writer.query_all(CHUNKS_OF_SQL, parameters, |row| row.get("id"))?;
         for key in keys {
             if self.indexes == CollectionIndexes::TextAndVectors {
                 let row = named_params! { ":key": key };
@@ -116,9 +146,9 @@ impl Collection {
             }
             delete_vector(writer, key)?;
         }
-        writer.execute(sql!("delete_chunks"), parameters)?;
-        writer.execute(sql!("delete_tags"), parameters)?;
-        writer.execute(sql!("delete_access"), parameters)?;
+        writer.execute(DELETE_CHUNKS_SQL, parameters)?;
+        writer.execute(DELETE_TAGS_SQL, parameters)?;
+        writer.execute(DELETE_ACCESS_SQL, parameters)?;
         Ok(())
     }
 }
@@ -159,11 +189,11 @@ fn write_document_row(
     let id: i64 = id.ok_or_else(|| SourceError::not_found("document", &document.doc_id))?;
     for tag in &hot.tags {
         let row = named_params! { ":document": id, ":tag": tag };
-        writer.execute(sql!("insert_tag"), row)?;
+        writer.execute(INSERT_TAG_SQL, row)?;
     }
     for tag in &document.access {
         let row = named_params! { ":document": id, ":tag": tag };
-        writer.execute(sql!("insert_access"), row)?;
+        writer.execute(INSERT_ACCESS_SQL, row)?;
     }
     Ok(id)
 }

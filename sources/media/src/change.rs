@@ -10,6 +10,11 @@ use super::{
     save::{find_same_content, insert_document, replace_keywords_and_index},
 };
 
+/// Increments the version of the document :id and updates its modification time.
+const TOUCH_SQL: &str = "UPDATE Media \
+     SET last_modified = :now, prev_version = version, version = version + 1 \
+     WHERE id = :id";
+
 /// Creates a document. A document with the same content and title is returned instead of stored
 /// twice.
 pub(crate) fn create_document(
@@ -43,7 +48,7 @@ pub(crate) fn update_tags(
     let find = |id| find_tagged(writer, id);
     change_tags(writer, (SourceName::Media, "media"), id, tagging, find, |id, tags, now| {
         KEYWORD_TABLES.replace_keywords(writer, &id, tags, now)?;
-        writer.execute(sql!("touch"), named_params! { ":id": id, ":now": now })?;
+        writer.execute(TOUCH_SQL, named_params! { ":id": id, ":now": now })?;
         writer.index_row(&FULL_TEXT_TABLE, id, sql!("reindex"), named_params! { ":key": id })
     })
 }

@@ -13,6 +13,13 @@ use crate::{
     transcript,
 };
 
+/// Deletes the analyses of a document.
+const FORGET_ANALYSIS_SQL: &str = "DELETE FROM DocumentVersions WHERE media_id = :media_id";
+/// Deletes the stored chunks of a document.
+const FORGET_CHUNKS_SQL: &str = "DELETE FROM UnvectorizedMediaChunks WHERE media_id = :media_id";
+/// Deletes the transcripts of a document.
+const FORGET_TRANSCRIPTS_SQL: &str = "DELETE FROM Transcripts WHERE media_id = :media_id";
+
 /// Size of a stored chunk, in characters; about 500 tokens.
 const CHUNK_CHARS: usize = 2_000;
 
@@ -23,7 +30,7 @@ pub(crate) fn replace_parts(
     media: &MediaDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    writer.execute(sql!("forget_chunks"), named_params! { ":media_id": id })?;
+    writer.execute(FORGET_CHUNKS_SQL, named_params! { ":media_id": id })?;
     let chunks = supplied_chunks(media).unwrap_or_else(|| chunk_media_text(media));
     (0..)
         .zip(&chunks)
@@ -133,7 +140,7 @@ fn replace_transcript(
     media: &MediaDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    writer.execute(sql!("forget_transcripts"), named_params! { ":media_id": id })?;
+    writer.execute(FORGET_TRANSCRIPTS_SQL, named_params! { ":media_id": id })?;
     let kept = media.kept.as_ref().and_then(|kept| kept.transcription.clone());
     let heard = || {
         let text = transcript::serialize_transcript(media.transcript.as_ref()?);
@@ -163,7 +170,7 @@ fn replace_analysis(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let Some(kept) = &media.kept else { return Ok(()) };
-    writer.execute(sql!("forget_analysis"), named_params! { ":media_id": id })?;
+    writer.execute(FORGET_ANALYSIS_SQL, named_params! { ":media_id": id })?;
     if let Some(analysis) = &kept.analysis {
         writer.execute(
             sql!("add_analysis"),

@@ -32,6 +32,10 @@ use vademecum_store::{Database, Reader, Writer};
 use full_text::FULL_TEXT_TABLE;
 pub use media::Media;
 
+/// Lists all documents with a stamp that changes whenever the document changes.
+const VERSIONS_SQL: &str = "SELECT id AS key, CAST(id AS TEXT) AS id, version || ' ' || content_hash AS stamp \
+     FROM Media WHERE deleted = 0 AND is_trash = 0";
+
 /// The table of the items.
 const ITEM_TABLE: ItemTable = ItemTable {
     source: SourceName::Media,
@@ -59,7 +63,7 @@ static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
     let shared = ITEM_TABLE.statements(own_statements!());
     ItemStatements {
         list: ListStatements { find_sql: sql!("find"), ..shared.list },
-        versions_sql: sql!("versions"),
+        versions_sql: VERSIONS_SQL,
         stats_sql: sql!("stats"),
         ..shared
     }

@@ -12,6 +12,11 @@ use vademecum_store::{Reader, StoreError};
 
 use crate::{document_parts, sections::parse_section_path, transcript};
 
+/// Reads the metadata of a stored chunk, which holds its section path.
+const SECTION_SQL: &str = "SELECT metadata \
+     FROM UnvectorizedMediaChunks \
+     WHERE media_id = :media_id AND chunk_index = :index AND deleted = 0 AND metadata IS NOT NULL";
+
 /// A document as it is stored.
 struct Document {
     id: i64,
@@ -273,7 +278,7 @@ fn find_section(
         return Ok(None);
     };
     let stored = reader.query_first(
-        sql!("section"),
+        SECTION_SQL,
         named_params! { ":media_id": media_id, ":index": to_sql_integer(chunk) },
         |row| row.get::<_, String>("metadata"),
     )?;

@@ -9,6 +9,15 @@ use vademecum_store::{StoreError, Writer};
 use super::{FULL_TEXT_TABLE, KEYWORD_TABLES, Media};
 use crate::document_parts::replace_parts;
 
+/// Deletes the date of the document :media_id.
+const FORGET_DATE_SQL: &str = "DELETE FROM DocumentDates WHERE media_id = :media_id";
+/// Indexes a document, replacing its previous entry.
+const INDEX_SQL: &str = "INSERT OR REPLACE INTO media_fts (rowid, title, content, author, keywords) \
+     VALUES (:id, :title, :content, :author, :keywords)";
+/// Sets when the document :media_id was created, as it states itself.
+const SET_DATE_SQL: &str =
+    "INSERT OR REPLACE INTO DocumentDates (media_id, created_at) VALUES (:media_id, :created_at)";
+
 /// Saves a document, its chunks, its transcript, its keywords and its index entry.
 ///
 /// A document with the same content and title is stored once, even under another origin.
@@ -91,11 +100,9 @@ fn set_creation_date(
     created_at: Option<Timestamp>,
 ) -> Result<(), StoreError> {
     match created_at {
-        Some(created_at) => writer.execute(
-            sql!("set_date"),
-            named_params! { ":media_id": id, ":created_at": created_at },
-        )?,
-        None => writer.execute(sql!("forget_date"), named_params! { ":media_id": id })?,
+        Some(created_at) => writer
+            .execute(SET_DATE_SQL, named_params! { ":media_id": id, ":created_at": created_at })?,
+        None => writer.execute(FORGET_DATE_SQL, named_params! { ":media_id": id })?,
     };
     Ok(())
 }
@@ -171,7 +178,7 @@ pub(crate) fn replace_keywords_and_index(
     writer.index_row(
         &FULL_TEXT_TABLE,
         id,
-        sql!("index"),
+        INDEX_SQL,
         named_params! {
             ":id": id,
             ":title": media.title,

@@ -26,6 +26,10 @@ use vademecum_store::{Database, Reader, Writer};
 
 use full_text::FULL_TEXT_TABLE;
 
+/// Identifier, last modification and names of the matching note :key.
+const IDENTIFY_SQL: &str =
+    "SELECT id, last_modified, title || char(10) || names AS titles FROM notes WHERE row = :key";
+
 /// The notes of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Notes;
@@ -56,7 +60,7 @@ pub(crate) const KEYWORD_TABLES: KeywordTables = KeywordTables {
 pub(crate) static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
     let shared = ITEM_TABLE.statements(own_statements!());
     ItemStatements {
-        identify_sql: sql!("identify"),
+        identify_sql: IDENTIFY_SQL,
         list: ListStatements { find_sql: sql!("find"), ..shared.list },
         ..shared
     }

@@ -7,6 +7,13 @@ use vademecum_store::{StoreError, Writer};
 
 use super::{FULL_TEXT_TABLE, KEYWORD_TABLES};
 
+/// Indexes a note, replacing its previous entry.
+const INDEX_SQL: &str = "INSERT OR REPLACE INTO note_fts (rowid, title, content, keywords, names, folders) \
+     VALUES (:row, :title, :content, :keywords, :names, :folders)";
+/// Inserts a note.
+const INSERT_SQL: &str = "INSERT INTO notes (id, title, content, names, folders, created_at, last_modified) \
+     VALUES (:id, :title, :content, :names, :folders, :created_at, :last_modified)";
+
 /// Saves a note, its keywords and its index entry.
 pub(crate) fn save_note(writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError> {
     let DraftBody::Note(note) = &draft.body else {
@@ -33,7 +40,7 @@ pub(crate) fn insert_note(
 ) -> Result<i64, StoreError> {
     let modified = note.modified_at.unwrap_or(now);
     writer.insert_row(
-        sql!("insert"),
+        INSERT_SQL,
         named_params! {
             ":id": id,
             ":title": note.title,
@@ -93,7 +100,7 @@ pub(crate) fn replace_keywords_and_index(
     writer.index_row(
         &FULL_TEXT_TABLE,
         row,
-        sql!("index"),
+        INDEX_SQL,
         named_params! {
             ":row": row,
             ":title": note.title,

@@ -7,6 +7,11 @@ use vademecum_store::Writer;
 
 use super::{FULL_TEXT_TABLE, KEYWORD_TABLES};
 
+/// Increments the version of the prompt :id and updates its modification time.
+const TOUCH_SQL: &str = "UPDATE Prompts \
+     SET last_modified = :now, prev_version = version, version = version + 1 \
+     WHERE id = :id";
+
 /// Changes the tags of a prompt.
 pub(crate) fn update_tags(
     writer: &Writer<'_>,
@@ -19,7 +24,7 @@ pub(crate) fn update_tags(
     };
     change_tags(writer, (SourceName::Prompts, "prompt"), id, tagging, find, |id, tags, now| {
         KEYWORD_TABLES.replace_keywords(writer, &id, tags, now)?;
-        writer.execute(sql!("touch"), named_params! { ":id": id, ":now": now })?;
+        writer.execute(TOUCH_SQL, named_params! { ":id": id, ":now": now })?;
         writer.index_row(&FULL_TEXT_TABLE, id, sql!("reindex"), named_params! { ":key": id })
     })
 }

@@ -8,6 +8,9 @@ use vademecum_store::{StoreError, Writer};
 
 use super::{FULL_TEXT_TABLE, KEYWORD_TABLES};
 
+/// Finds the prompt with this name, even if it is deleted.
+const NAMED_SQL: &str = "SELECT id FROM Prompts WHERE name = :name";
+
 /// Saves a prompt, its keywords and its index entry.
 ///
 /// Names are unique: a prompt of another origin whose name is taken is stored under the next free
@@ -54,10 +57,9 @@ fn write_and_index(
 fn find_free_name(writer: &Writer<'_>, name: &str, own: Option<i64>) -> Result<String, StoreError> {
     let mut candidate = name.to_owned();
     for number in 2.. {
-        let owner =
-            writer.query_first(sql!("named"), named_params! { ":name": candidate }, |row| {
-                row.get::<_, i64>("id")
-            })?;
+        let owner = writer.query_first(NAMED_SQL, named_params! { ":name": candidate }, |row| {
+            row.get::<_, i64>("id")
+        })?;
         if owner.is_none() || owner == own {
             break;
         }

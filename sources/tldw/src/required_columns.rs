@@ -9,6 +9,14 @@ use std::collections::HashSet;
 use rusqlite::{Connection, OptionalExtension};
 use vademecum_store::Database;
 
+/// Lists the columns of a table. Returns no rows if the table does not exist.
+const COLUMNS_SQL: &str = "SELECT name FROM pragma_table_info(?1)";
+/// Returns the columns of a table whose values are computed by an expression of the schema.
+const COMPUTED_COLUMNS_SQL: &str = "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden <> 0";
+/// Returns the kind of an object of the main schema: table, view, virtual or shadow. The kind comes
+/// from the parsed schema, because the column `type` of `sqlite_schema` may be forged.
+const TABLE_KIND_SQL: &str = "SELECT type FROM pragma_table_list(?1) WHERE schema = 'main'";
+
 /// The name of a table and its required columns.
 type RequiredTable = (&'static str, &'static [&'static str]);
 
@@ -124,15 +132,15 @@ pub(crate) fn find_schema_defect(
 ) -> rusqlite::Result<Option<SchemaDefect>> {
     let tables = required_tables(database);
     // All kinds are checked first, because listing the columns of a view resolves its query.
-    let mut kinds = connection.prepare(sql!("table_kind"))?;
+    let mut kinds = connection.prepare(TABLE_KIND_SQL)?;
     for (table, _) in tables {
         let kind: Option<String> = kinds.query_row([table], |row| row.get("type")).optional()?;
         if let Some(kind) = kind.filter(|kind| kind != "table") {
             return Ok(Some(SchemaDefect::NotATable(table, kind)));
         }
     }
-    let mut columns = connection.prepare(sql!("columns"))?;
-    let mut computed = connection.prepare(sql!("computed_columns"))?;
+    let mut columns = connection.prepare(COLUMNS_SQL)?;
+    let mut computed = connection.prepare(COMPUTED_COLUMNS_SQL)?;
     for (table, required) in tables {
         let names = columns.query_map([table], |row| row.get::<_, String>("name"))?;
         let there: HashSet<String> = names.collect::<rusqlite::Result<_>>()?;

@@ -17,6 +17,12 @@ use vademecum_store::{
 
 use super::batch::AuditBatch;
 
+/// Removes the entries before :before.
+const REMOVE_OLD_SQL: &str = "DELETE FROM entry WHERE at < :before";
+/// Size of the pages in use.
+const USED_BYTES_SQL: &str = "SELECT (page_count - freelist_count) * page_size AS bytes \
+     FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+
 /// Maximum duration of reading the log, which may have millions of entries.
 const READ_TIMEOUT: Duration = Duration::from_hours(1);
 /// Maximum number of deletions for the size limit after one batch.
@@ -113,12 +119,11 @@ impl AuditStore {
             }
             if remove_old {
                 let before = SystemTime::now().checked_sub(limits.max_age()).map(to_timestamp);
-                writer.execute(include_str!("sql/remove_old.sql"), &[(":before", &before)])?;
+                writer.execute(REMOVE_OLD_SQL, &[(":before", &before)])?;
             }
             for _ in 0..MAX_TRIMS {
-                let used = writer.query_first(include_str!("sql/used_bytes.sql"), &[], |row| {
-                    row.get::<_, i64>("bytes")
-                })?;
+                let used =
+                    writer.query_first(USED_BYTES_SQL, &[], |row| row.get::<_, i64>("bytes"))?;
                 let used = u64::try_from(used.unwrap_or(0)).unwrap_or(0);
                 if used <= limits.max_bytes()
                     || writer.execute(include_str!("sql/remove_oldest.sql"), &[])? == 0

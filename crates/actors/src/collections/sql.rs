@@ -1,10 +1,20 @@
 //! SQL statements of the catalogue.
 
+/// Deletes a collection from the catalogue.
+const DELETE_SQL: &str = "DELETE FROM collections WHERE source_id = :source_id";
+/// Lists the collections, by number.
+const LIST_SQL: &str =
+    "SELECT source_id, name, owner, file, plan, updated_at FROM collections ORDER BY source_id";
+/// Replaces the file, the plan and the owner of a collection.
+const SWAP_SQL: &str = "UPDATE collections \
+     SET file = :file, plan = :plan, owner = :owner, updated_at = :now \
+     WHERE source_id = :source_id";
+
 /// Selects all collections, ordered by number.
-pub(super) const LIST: &str = include_str!("sql/list.sql");
+pub(super) const LIST: &str = LIST_SQL;
 /// Inserts a collection.
 pub(super) const INSERT: &str = include_str!("sql/insert.sql");
 /// Updates the file, the owner and the plan of a collection.
-pub(super) const UPDATE: &str = include_str!("sql/swap.sql");
+pub(super) const UPDATE: &str = SWAP_SQL;
 /// Deletes a collection.
-pub(super) const DELETE: &str = include_str!("sql/delete.sql");
+pub(super) const DELETE: &str = DELETE_SQL;

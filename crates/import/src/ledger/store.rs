@@ -13,6 +13,21 @@ use vademecum_store::{Durability, Store, StoreError};
 
 use super::entry::{LedgerEntry, path_text, source_column};
 
+/// Records that the notes of the folder :path are written back.
+const ADD_TWO_WAY_FOLDER_SQL: &str = "INSERT INTO two_way_folders (path, new_notes) \
+     VALUES (:path, :new_notes) \
+     ON CONFLICT (path) DO UPDATE SET new_notes = excluded.new_notes";
+/// Deletes the import record of a file.
+const FORGET_SQL: &str = "DELETE FROM files WHERE path = :path AND asked = :asked";
+/// Records that the notes of the folder :path are no longer written back.
+const REMOVE_TWO_WAY_FOLDER_SQL: &str =
+    "DELETE FROM two_way_folders WHERE path = :path RETURNING path";
+/// Selects the folders whose notes are written back.
+const TWO_WAY_FOLDERS_SQL: &str = "SELECT path, new_notes FROM two_way_folders ORDER BY path";
+/// Paths of the files that exist but became no items.
+const WITHOUT_ITEMS_SQL: &str =
+    "SELECT DISTINCT path FROM files WHERE outcome IN ('passed', 'skipped')";
+
 /// Maximum time to read the ledger.
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
 /// Age of settings that every write reads. Servers that follow an archive check it twice as often.
@@ -70,7 +85,7 @@ impl Ledger {
             return Ok(Vec::new());
         }
         self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
-            reader.query_all(include_str!("sql/without_items.sql"), &[], |row| row.get("path"))
+            reader.query_all(WITHOUT_ITEMS_SQL, &[], |row| row.get("path"))
         })
     }
 
@@ -82,7 +97,7 @@ impl Ledger {
         }
         let deadline = Deadline::after(READ_TIMEOUT).accepting_age(MAX_SETTINGS_AGE);
         self.store.read(deadline, |reader| {
-            reader.query_all(include_str!("sql/two_way_folders.sql"), &[], |row| {
+            reader.query_all(TWO_WAY_FOLDERS_SQL, &[], |row| {
                 let new_notes = row.get::<_, Option<String>>("new_notes")?;
                 Ok(TwoWayFolder {
                     path: row.get::<_, String>("path")?.into(),
@@ -99,7 +114,7 @@ impl Ledger {
             ":new_notes": folder.new_notes.as_deref().map(path_text),
         };
         self.store.write(Durability::Full, |writer| {
-            writer.execute(include_str!("sql/add_two_way_folder.sql"), parameters)?;
+            writer.execute(ADD_TWO_WAY_FOLDER_SQL, parameters)?;
             Ok(())
         })
     }
@@ -108,8 +123,7 @@ impl Ledger {
     pub fn remove_two_way_folder(&self, path: &Path) -> Result<bool, StoreError> {
         let parameters = named_params! { ":path": path_text(path) };
         self.store.write(Durability::Full, |writer| {
-            let sql = include_str!("sql/remove_two_way_folder.sql");
-            Ok(writer.query_first(sql, parameters, |_| Ok(()))?.is_some())
+            Ok(writer.query_first(REMOVE_TWO_WAY_FOLDER_SQL, parameters, |_| Ok(()))?.is_some())
         })
     }
 
@@ -126,7 +140,7 @@ impl Ledger {
             for entry in gone {
                 let parameters =
                     named_params! { ":path": path_text(&entry.path), ":asked": source_column(entry.asked) };
-                writer.execute(include_str!("sql/forget.sql"), parameters)?;
+                writer.execute(FORGET_SQL, parameters)?;
             }
             entries.iter().try_for_each(|entry| entry.write_row(writer))
         })

@@ -8,6 +8,15 @@ use vademecum_store::{ArchiveError, DataFolder};
 
 use super::failure::Failure;
 
+/// Stores $1 as the identity of the archive if it has none.
+const CHOOSE_IDENTITY_SQL: &str = "INSERT INTO shared_value (user_id, kind, key, content) \
+     VALUES ('', 'archive', '\\x6964', $1) \
+     ON CONFLICT (user_id, kind, key) DO NOTHING";
+/// The identity of the archive.
+const IDENTITY_SQL: &str = "SELECT shared_value.content \
+     FROM shared_value \
+     WHERE shared_value.user_id = '' AND shared_value.kind = 'archive' AND shared_value.key = '\\x6964'";
+
 /// A data folder with copies of the databases of one archive.
 #[derive(Clone, Debug)]
 pub(crate) struct FollowingFolder {
@@ -54,11 +63,8 @@ impl FollowingFolder {
 async fn read_identity(client: &Client) -> Result<String, Failure> {
     let failed = |error: tokio_postgres::Error| Failure::from_connect(&error);
     let own = Uuid::new_v4().to_string();
-    client
-        .execute(include_str!("sql/choose_identity.sql"), &[&own.as_bytes()])
-        .await
-        .map_err(failed)?;
-    let row = client.query_one(include_str!("sql/identity.sql"), &[]).await.map_err(failed)?;
+    client.execute(CHOOSE_IDENTITY_SQL, &[&own.as_bytes()]).await.map_err(failed)?;
+    let row = client.query_one(IDENTITY_SQL, &[]).await.map_err(failed)?;
     let bytes: Vec<u8> = row.try_get("content").map_err(failed)?;
     String::from_utf8(bytes).map_err(|_| refused("its identity is damaged"))
 }

@@ -3,6 +3,29 @@
 use tokio::sync::OnceCell;
 use tokio_postgres::{Client, Error, Statement};
 
+/// Removes the marks of rows of the database ($1, $2) that were deleted up to the write $3. A
+/// server that has not seen them has no receipt either, and fetches all rows.
+const FORGET_DELETED_SQL: &str =
+    "DELETE FROM entry WHERE user_id = $1 AND part = $2 AND seq <= $3 AND content IS NULL";
+/// Removes the receipts of the database ($1, $2) up to the write $3.
+const FORGET_RECEIPTS_SQL: &str =
+    "DELETE FROM receipt WHERE user_id = $1 AND part = $2 AND seq <= $3";
+/// Removes the rows of the database ($1, $2).
+const REMOVE_ENTRIES_SQL: &str = "DELETE FROM entry WHERE user_id = $1 AND part = $2";
+/// Removes the values of all users that have expired.
+const REMOVE_EXPIRED_SQL: &str =
+    "DELETE FROM shared_value WHERE user_id IS NOT NULL AND expires_at <= now()";
+/// Removes the head of the database ($1, $2), before its rows, so that no write can add to them.
+const REMOVE_PART_SQL: &str = "DELETE FROM part WHERE user_id = $1 AND part = $2";
+/// Removes the receipts of the database ($1, $2).
+const REMOVE_RECEIPTS_SQL: &str = "DELETE FROM receipt WHERE user_id = $1 AND part = $2";
+/// Removes a value.
+const REMOVE_VALUE_SQL: &str =
+    "DELETE FROM shared_value WHERE user_id = $1 AND kind = $2 AND key = $3";
+/// Removes the values of the user $1, of the kind $2 or of all kinds.
+const REMOVE_VALUES_SQL: &str =
+    "DELETE FROM shared_value WHERE user_id = $1 AND ($2::text IS NULL OR kind = $2)";
+
 /// A statement of the archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArchiveStatement {
@@ -59,19 +82,19 @@ impl ArchiveStatement {
             Self::Put => include_str!("sql/put.sql"),
             Self::AddEntries => include_str!("sql/add_entries.sql"),
             Self::Settle => include_str!("sql/settle.sql"),
-            Self::ForgetReceipts => include_str!("sql/forget_receipts.sql"),
-            Self::ForgetDeleted => include_str!("sql/forget_deleted.sql"),
+            Self::ForgetReceipts => FORGET_RECEIPTS_SQL,
+            Self::ForgetDeleted => FORGET_DELETED_SQL,
             Self::Parts => include_str!("sql/parts.sql"),
             Self::Users => include_str!("sql/users.sql"),
-            Self::RemovePart => include_str!("sql/remove_part.sql"),
-            Self::RemoveEntries => include_str!("sql/remove_entries.sql"),
-            Self::RemoveReceipts => include_str!("sql/remove_receipts.sql"),
+            Self::RemovePart => REMOVE_PART_SQL,
+            Self::RemoveEntries => REMOVE_ENTRIES_SQL,
+            Self::RemoveReceipts => REMOVE_RECEIPTS_SQL,
             Self::Values => include_str!("sql/values.sql"),
             Self::SetValues => include_str!("sql/set_values.sql"),
             Self::InsertValue => include_str!("sql/insert_value.sql"),
-            Self::RemoveValue => include_str!("sql/remove_value.sql"),
-            Self::RemoveValues => include_str!("sql/remove_values.sql"),
-            Self::RemoveExpired => include_str!("sql/remove_expired.sql"),
+            Self::RemoveValue => REMOVE_VALUE_SQL,
+            Self::RemoveValues => REMOVE_VALUES_SQL,
+            Self::RemoveExpired => REMOVE_EXPIRED_SQL,
         }
     }
 }

@@ -18,6 +18,15 @@ use crate::{
     guard::{self, QualifiedName, ReadOnlyQuery, StatementKind, is_allowed, is_server_function},
 };
 
+/// Reads the definitions of stored functions.
+const MYSQL_ROUTINES_SQL: &str = "SELECT 'function', routine_schema, routine_name, routine_definition, definer, sql_mode \
+     FROM information_schema.routines WHERE routine_type = 'FUNCTION' \
+     AND routine_schema = {schema} AND routine_name IN ({names})";
+/// Lists the tables that the account can see.
+const MYSQL_SEEN_SQL: &str = "SELECT 'seen', table_schema, table_name, '', '', '' \
+     FROM information_schema.tables \
+     WHERE table_schema = {schema} AND table_name IN ({names})";
+
 /// Maximum number of views and functions that are checked for a statement.
 const MAX_DEFINITIONS: usize = 200;
 /// Schemas whose views are part of the server.
@@ -203,8 +212,8 @@ async fn find_definitions(
     let relations = names.relations.iter().filter(|name| !name.is_of_server());
     let required = names.required.iter().filter(|name| !name.is_of_server());
     let mut parts = catalog_queries(include_str!("sql/mysql_views.sql"), relations);
-    parts.extend(catalog_queries(include_str!("sql/mysql_seen.sql"), required));
-    parts.extend(catalog_queries(include_str!("sql/mysql_routines.sql"), &names.functions));
+    parts.extend(catalog_queries(MYSQL_SEEN_SQL, required));
+    parts.extend(catalog_queries(MYSQL_ROUTINES_SQL, &names.functions));
     if let Some(query) = loadable.query() {
         let unqualified = names.functions.iter().filter(|name| !name.is_qualified);
         parts.extend(catalog_queries(query, unqualified));

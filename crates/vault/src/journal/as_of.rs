@@ -16,6 +16,9 @@ use super::{
     versions::{VersionWalk, entries_of_item, list_changes, read_present, read_version},
 };
 
+/// Returns the time of the oldest change that is kept.
+const OLDEST_SQL: &str = "SELECT min(changed_at) AS oldest FROM changes";
+
 /// A state of an item in the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AsOf {
@@ -264,9 +267,8 @@ fn state_at(
         // reaches back further than the time.
         (true, None) if walk.version == 1 => None,
         (true, None) => {
-            let oldest = reader.query_first(include_str!("sql/oldest.sql"), &[], |row| {
-                row.get::<_, Option<Timestamp>>("oldest")
-            })?;
+            let oldest = reader
+                .query_first(OLDEST_SQL, &[], |row| row.get::<_, Option<Timestamp>>("oldest"))?;
             if oldest.flatten().is_none_or(|oldest| oldest > time) {
                 return Ok(PastState::Unknown);
             }

@@ -15,6 +15,20 @@ use vademecum_store::{Reader, StoreError, Writer, read_stored_text, to_stored_te
 use super::{delta::Delta, versions::read_version};
 use crate::links::update_links;
 
+/// Selects the fields of an item as they were at its last import.
+const BASE_SQL: &str = "SELECT body FROM import_bases WHERE source = :source AND item = :item";
+/// Deletes the changes before a time.
+const EXPIRE_SQL: &str = "DELETE FROM changes WHERE changed_at < :before";
+/// Returns a row if the item was imported and not changed in the library since.
+const IS_DIVERGING_SQL: &str = "SELECT 1 FROM imported \
+     WHERE source = :source AND item = :item AND digest <> :own_digest AND changed_at IS NULL";
+/// Stores the fields of an item as they were at its last import.
+const PUT_BASE_SQL: &str = "INSERT INTO import_bases (source, item, body) \
+     VALUES (:source, :item, :body) ON CONFLICT (source, item) DO UPDATE \
+     SET body = excluded.body";
+/// Sums the bytes of all deltas.
+const TOTAL_SQL: &str = "SELECT coalesce(sum(bytes), 0) AS bytes FROM changes";
+
 /// Number of entries after which the limits are applied again.
 const ENTRIES_PER_PRUNING: i64 = 64;
 
@@ -160,8 +174,8 @@ pub(super) fn record(
 fn prune(writer: &Writer<'_>) -> Result<(), StoreError> {
     let limits = writer.journal_limits();
     let before = Timestamp::before_now(limits.age);
-    writer.execute(include_str!("sql/expire.sql"), named_params! { ":before": before })?;
-    let total = writer.query_first(include_str!("sql/total.sql"), &[], |row| row.get("bytes"))?;
+    writer.execute(EXPIRE_SQL, named_params! { ":before": before })?;
+    let total = writer.query_first(TOTAL_SQL, &[], |row| row.get("bytes"))?;
     let bytes = i64::try_from(limits.bytes).unwrap_or(i64::MAX);
     if total.is_some_and(|total: i64| total > bytes) {
         writer.execute(include_str!("sql/shrink.sql"), named_params! { ":bytes": bytes })?;
@@ -219,8 +233,7 @@ pub(super) fn keep_import_base(
     let parameters = named_params! {
         ":source": source.as_str(), ":item": item, ":own_digest": OWN_DIGEST,
     };
-    let sql = include_str!("sql/is_diverging.sql");
-    let is_imported = writer.query_first(sql, parameters, |_| Ok(()))?.is_some();
+    let is_imported = writer.query_first(IS_DIVERGING_SQL, parameters, |_| Ok(()))?.is_some();
     if !is_imported || text.is_empty() {
         return Ok(());
     }
@@ -236,7 +249,7 @@ pub(super) fn put_import_base(
 ) -> Result<(), StoreError> {
     let body = to_stored_text(text);
     writer.execute(
-        include_str!("sql/put_base.sql"),
+        PUT_BASE_SQL,
         named_params! { ":source": source.as_str(), ":item": item, ":body": body },
     )?;
     Ok(())
@@ -249,7 +262,7 @@ pub(super) fn import_base(
     item: &str,
 ) -> Result<Option<String>, StoreError> {
     reader.query_first(
-        include_str!("sql/base.sql"),
+        BASE_SQL,
         named_params! { ":source": source.as_str(), ":item": item },
         |row| read_stored_text(row.get_ref("body")?),
     )

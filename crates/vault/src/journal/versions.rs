@@ -16,6 +16,10 @@ use super::{
     record::{Snapshot, fingerprint, parse_body},
 };
 
+/// Lists the changes of an item, newest first.
+const OF_ITEM_SQL: &str =
+    "SELECT * FROM changes WHERE source = :source AND item = :item ORDER BY number DESC";
+
 /// Maximum length of the removed and the added part of a field in a history, in characters.
 const MAX_EXCERPT_CHARS: usize = 200;
 
@@ -179,7 +183,7 @@ pub(super) fn entries_of_item(
     item: &str,
 ) -> Result<Vec<JournalEntry>, StoreError> {
     reader.query_all(
-        include_str!("sql/of_item.sql"),
+        OF_ITEM_SQL,
         named_params! { ":source": source.as_str(), ":item": item },
         JournalEntry::from_row,
     )

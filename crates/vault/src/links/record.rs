@@ -18,6 +18,27 @@ use super::{
     },
 };
 
+/// Removes the links of an item.
+const DELETE_LINKS_SQL: &str = "DELETE FROM links WHERE source = :source AND item = :item";
+/// Removes the names of an item.
+const DELETE_NAMES_SQL: &str = "DELETE FROM link_names WHERE source = :source AND item = :item";
+/// Inserts a link of an item.
+const INSERT_LINK_SQL: &str = "INSERT INTO links (source, item, number, kind, key, target, fragment, position, context) \
+     VALUES (:source, :item, :number, :kind, :key, :target, :fragment, :position, :context)";
+/// Inserts a name of an item.
+const INSERT_NAME_SQL: &str = "INSERT OR IGNORE INTO link_names (source, item, kind, key, name, path, space) \
+     VALUES (:source, :item, :kind, :key, :name, :path, :space)";
+/// Number that follows those of the links of an item.
+const NEXT_NUMBER_SQL: &str = "SELECT COALESCE(max(number) + 1, 0) AS number FROM links \
+     WHERE source = :source AND item = :item";
+/// Records the version of the reader that reads the links of a source, and the row at which it
+/// continues.
+const SET_VERSION_SQL: &str = "INSERT OR REPLACE INTO link_versions (source, version, next_row) \
+     VALUES (:source, :version, :next_row)";
+/// Version of the reader that has read the links of a source, and the row at which it continues;
+/// NULL if it has read all.
+const VERSION_SQL: &str = "SELECT version, next_row FROM link_versions WHERE source = :source";
+
 /// Version of the reader of links. Increment it when it finds other links in the same text.
 const VERSION: i64 = 1;
 /// Number of items that are read again in one transaction.
@@ -36,7 +57,7 @@ pub fn update_links(
     body: Option<&DraftBody>,
 ) -> Result<(), SourceError> {
     let this = named_params! { ":source": source.name().as_str(), ":item": item };
-    for sql in [include_str!("sql/delete_links.sql"), include_str!("sql/delete_names.sql")] {
+    for sql in [DELETE_LINKS_SQL, DELETE_NAMES_SQL] {
         writer.execute(sql, this)?;
     }
     let stored = match body {
@@ -68,7 +89,7 @@ fn insert_link(
     link: &Link,
 ) -> Result<(), StoreError> {
     writer.execute(
-        include_str!("sql/insert_link.sql"),
+        INSERT_LINK_SQL,
         named_params! {
             ":source": source.as_str(),
             ":item": item,
@@ -90,7 +111,7 @@ fn insert_name(
     name: &LinkName,
 ) -> Result<(), StoreError> {
     writer.execute(
-        include_str!("sql/insert_name.sql"),
+        INSERT_NAME_SQL,
         named_params! {
             ":source": source.as_str(),
             ":item": item,
@@ -236,8 +257,8 @@ pub fn update_saved_links(
         (SaveOutcome::Unchanged(_) | SaveOutcome::Merged(_), _) => Ok(()),
         (SaveOutcome::Updated(uri), DraftBody::Chat(chat)) if chat.follows > 0 => {
             let this = named_params! { ":source": source.name().as_str(), ":item": uri.id };
-            let sql = include_str!("sql/next_number.sql");
-            let next = writer.query_first(sql, this, |row| row.get("number"))?.unwrap_or(0);
+            let next =
+                writer.query_first(NEXT_NUMBER_SQL, this, |row| row.get("number"))?.unwrap_or(0);
             let extracted = item_links(&draft.body, &ItemPlace::default());
             for (number, link) in (next..).zip(&extracted.links) {
                 insert_link(writer, (source.name(), &uri.id), number, link)?;
@@ -275,7 +296,7 @@ pub fn update_renamed(
 /// `None` if the links of all are known.
 fn first_outdated(reader: &Reader<'_>, source: SourceName) -> Result<Option<i64>, StoreError> {
     let this = named_params! { ":source": source.as_str() };
-    let known = reader.query_first(include_str!("sql/version.sql"), this, |row| {
+    let known = reader.query_first(VERSION_SQL, this, |row| {
         Ok((row.get::<_, i64>("version")?, row.get::<_, Option<i64>>("next_row")?))
     })?;
     Ok(match known {
@@ -344,6 +365,6 @@ fn set_progress(
     let progress = named_params! {
         ":source": source.as_str(), ":version": VERSION, ":next_row": next_row,
     };
-    writer.execute(include_str!("sql/set_version.sql"), progress)?;
+    writer.execute(SET_VERSION_SQL, progress)?;
     Ok(())
 }

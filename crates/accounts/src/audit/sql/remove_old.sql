@@ -1,2 +1,0 @@
--- Removes the entries before :before.
-DELETE FROM entry WHERE at < :before;

@@ -1,2 +1,0 @@
--- Deletes a collection from the catalogue.
-DELETE FROM collections WHERE source_id = :source_id;

@@ -1,2 +1,0 @@
--- Deletes the import record of a file.
-DELETE FROM files WHERE path = :path AND asked = :asked;

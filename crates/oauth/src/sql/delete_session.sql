@@ -1,3 +1,0 @@
--- Deletes the login :digest.
-DELETE FROM login_sessions
-WHERE digest = :digest;

@@ -1,3 +1,0 @@
--- Deletes the token :digest.
-DELETE FROM oauth_tokens
-WHERE digest = :digest;

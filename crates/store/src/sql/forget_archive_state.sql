@@ -1,2 +1,0 @@
--- Marks the file as one that follows no archive.
-DELETE FROM archive_state;

@@ -1,2 +1,0 @@
--- Deletes the changes before a time.
-DELETE FROM changes WHERE changed_at < :before;

@@ -1,2 +1,0 @@
--- Lists the changes of an item, newest first.
-SELECT * FROM changes WHERE source = :source AND item = :item ORDER BY number DESC;

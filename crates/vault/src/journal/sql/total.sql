@@ -1,2 +1,0 @@
--- Sums the bytes of all deltas.
-SELECT coalesce(sum(bytes), 0) AS bytes FROM changes;

@@ -1,2 +1,0 @@
--- Sets the position of a message in its conversation.
-UPDATE messages SET position = :position WHERE row = :row;

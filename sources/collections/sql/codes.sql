@@ -1,2 +1,0 @@
--- Vector codes that changed after :changed, in order of change.
-SELECT chunk, changed, scale, code FROM rag_codes WHERE changed > :changed ORDER BY changed;

@@ -1,2 +1,0 @@
--- Deletes the access tags of a document.
-DELETE FROM rag_document_access WHERE document = :document;

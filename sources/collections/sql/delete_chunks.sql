@@ -1,2 +1,0 @@
--- Deletes the chunks of a document.
-DELETE FROM rag_chunks WHERE document = :document;

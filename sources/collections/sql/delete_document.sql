@@ -1,2 +1,0 @@
--- Deletes a document.
-DELETE FROM rag_documents WHERE id = :id;

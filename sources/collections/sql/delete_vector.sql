@@ -1,2 +1,0 @@
--- Deletes the vector of a chunk.
-DELETE FROM rag_vectors WHERE chunk = :chunk;

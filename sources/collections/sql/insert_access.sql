@@ -1,2 +1,0 @@
--- Adds an access tag to a document.
-INSERT OR IGNORE INTO rag_document_access (document, tag) VALUES (:document, :tag);

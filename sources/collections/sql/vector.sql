@@ -1,2 +1,0 @@
--- The vector of the chunk :key.
-SELECT vector FROM rag_vectors WHERE chunk = :key;

@@ -1,2 +1,0 @@
--- The chunks that have a vector.
-SELECT chunk FROM rag_vectors;

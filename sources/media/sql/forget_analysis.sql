@@ -1,2 +1,0 @@
--- Deletes the analyses of a document.
-DELETE FROM DocumentVersions WHERE media_id = :media_id;

@@ -1,3 +1,0 @@
--- Inserts a note.
-INSERT INTO notes (id, title, content, names, folders, created_at, last_modified)
-VALUES (:id, :title, :content, :names, :folders, :created_at, :last_modified);
