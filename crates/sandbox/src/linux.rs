@@ -13,10 +13,26 @@ use seccompiler::{
 };
 
 /// Newest version of Landlock that is used. Older kernels enforce what they know.
-const LANDLOCK_ABI: ABI = ABI::V6;
+pub(crate) const LANDLOCK_ABI: ABI = ABI::V6;
 
-/// Denies access to all files but those in the given folders, and to TCP ports.
+/// Commands of `fcntl` that act on descriptors and locks only: others send signals to processes.
+const FCNTL_COMMANDS: [i32; 10] = [
+    libc::F_DUPFD,
+    libc::F_DUPFD_CLOEXEC,
+    libc::F_GETFD,
+    libc::F_SETFD,
+    libc::F_GETFL,
+    libc::F_GETLK,
+    libc::F_SETLK,
+    libc::F_SETLKW,
+    libc::F_OFD_GETLK,
+    libc::F_OFD_SETLK,
+];
+
+/// Denies access to all files but those in the given folders, and to TCP ports, as far as this
+/// version of Landlock can.
 pub(crate) fn deny_file_access(
+    abi: ABI,
     readable: &[OsString],
     writable: &[OsString],
     temp_folder: Option<&Path>,
@@ -30,9 +46,15 @@ pub(crate) fn deny_file_access(
     let parent = temp_folder.and_then(Path::parent);
     let removable = path_beneath_rules(parent, AccessFs::RemoveDir);
     let restricted = Ruleset::default()
-        .handle_access(AccessFs::from_all(LANDLOCK_ABI))
-        .and_then(|ruleset| ruleset.handle_access(AccessNet::from_all(LANDLOCK_ABI)))
-        .and_then(|ruleset| ruleset.scope(Scope::from_all(LANDLOCK_ABI)))
+        .handle_access(AccessFs::from_all(abi))
+        .and_then(|ruleset| match AccessNet::from_all(abi) {
+            none if none.is_empty() => Ok(ruleset),
+            network => ruleset.handle_access(network),
+        })
+        .and_then(|ruleset| match Scope::from_all(abi) {
+            none if none.is_empty() => Ok(ruleset),
+            scopes => ruleset.scope(scopes),
+        })
         .and_then(Ruleset::create)
         .and_then(|ruleset| ruleset.add_rules(readable))
         .and_then(|ruleset| ruleset.add_rules(writable))
@@ -75,6 +97,7 @@ fn allowed_calls(writes: bool) -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
         ALLOWED_CALLS.iter().chain(LEGACY_CALLS).map(|call| (*call, Vec::new())).collect();
     let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
     calls.insert(libc::SYS_clone, vec![masked_rule(0, thread, thread)?]);
+    calls.extend(checked_calls()?);
     if writes {
         let more = WRITING_CALLS.iter().chain(LEGACY_WRITING_CALLS);
         calls.extend(more.map(|call| (*call, Vec::new())));
@@ -88,12 +111,50 @@ fn allowed_calls(writes: bool) -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
     Ok(calls)
 }
 
+/// Returns the calls that may act on this process only: its limits, its threads, its descriptors and
+/// its memory, which never becomes executable. It may set the limit of its CPU time, which its parent
+/// bounds by a deadline as well; a process of `root` cannot lift another limit either.
+fn checked_calls() -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
+    let own_limits = condition(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, 0)?;
+    let reads = condition(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0)?;
+    let cpu = u64::from(libc::RLIMIT_CPU);
+    let cpu_time = condition(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, cpu)?;
+    let own_id = u64::from(std::process::id());
+    let own_threads = condition(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, own_id)?;
+    let commands = FCNTL_COMMANDS.iter().map(|command| {
+        let command = u64::from(command.unsigned_abs());
+        rule(vec![condition(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, command)?])
+    });
+    let executable = u64::from(libc::PROT_EXEC.unsigned_abs());
+    let commands: io::Result<Vec<SeccompRule>> = commands.collect();
+    let own_limits =
+        vec![rule(vec![own_limits.clone(), reads])?, rule(vec![own_limits, cpu_time])?];
+    Ok(BTreeMap::from([
+        (libc::SYS_prlimit64, own_limits),
+        (libc::SYS_tgkill, vec![rule(vec![own_threads])?]),
+        (libc::SYS_fcntl, commands?),
+        (libc::SYS_mmap, vec![masked_rule(2, executable, 0)?]),
+        (libc::SYS_mprotect, vec![masked_rule(2, executable, 0)?]),
+    ]))
+}
+
 /// Returns a rule that the bits of `mask` in an argument have this value.
 fn masked_rule(argument: u8, mask: u64, value: u64) -> io::Result<SeccompRule> {
-    let equals = SeccompCmpOp::MaskedEq(mask);
-    SeccompCondition::new(argument, SeccompCmpArgLen::Qword, equals, value)
-        .and_then(|condition| SeccompRule::new(vec![condition]))
-        .map_err(io::Error::other)
+    let masked = SeccompCmpOp::MaskedEq(mask);
+    rule(vec![condition(argument, SeccompCmpArgLen::Qword, masked, value)?])
+}
+
+fn condition(
+    argument: u8,
+    length: SeccompCmpArgLen,
+    comparison: SeccompCmpOp,
+    value: u64,
+) -> io::Result<SeccompCondition> {
+    SeccompCondition::new(argument, length, comparison, value).map_err(io::Error::other)
+}
+
+fn rule(conditions: Vec<SeccompCondition>) -> io::Result<SeccompRule> {
+    SeccompRule::new(conditions).map_err(io::Error::other)
 }
 
 const ALLOWED_CALLS: &[i64] = &[
@@ -104,7 +165,6 @@ const ALLOWED_CALLS: &[i64] = &[
     libc::SYS_close,
     libc::SYS_exit,
     libc::SYS_exit_group,
-    libc::SYS_fcntl,
     libc::SYS_fstat,
     libc::SYS_futex,
     libc::SYS_getcwd,
@@ -114,8 +174,6 @@ const ALLOWED_CALLS: &[i64] = &[
     libc::SYS_gettid,
     libc::SYS_lseek,
     libc::SYS_madvise,
-    libc::SYS_mmap,
-    libc::SYS_mprotect,
     libc::SYS_mremap,
     libc::SYS_munmap,
     libc::SYS_newfstatat,
@@ -132,21 +190,14 @@ const ALLOWED_CALLS: &[i64] = &[
     libc::SYS_set_robust_list,
     libc::SYS_sigaltstack,
     libc::SYS_statx,
-    libc::SYS_tgkill,
     libc::SYS_write,
     libc::SYS_writev,
 ];
 
 /// Calls that older processors have in addition.
 #[cfg(target_arch = "x86_64")]
-const LEGACY_CALLS: &[i64] = &[
-    libc::SYS_getdents,
-    libc::SYS_getrlimit,
-    libc::SYS_lstat,
-    libc::SYS_readlink,
-    libc::SYS_setrlimit,
-    libc::SYS_stat,
-];
+const LEGACY_CALLS: &[i64] =
+    &[libc::SYS_getdents, libc::SYS_getrlimit, libc::SYS_lstat, libc::SYS_readlink, libc::SYS_stat];
 #[cfg(not(target_arch = "x86_64"))]
 const LEGACY_CALLS: &[i64] = &[];
 
@@ -177,10 +228,127 @@ const LEGACY_WRITING_CALLS: &[i64] = &[];
 mod tests {
     use std::{env, fs, io, net, process::Command, thread};
 
+    use landlock::ABI;
+    use libc::c_long;
+    use rustix::process::{Resource, Rlimit, getppid};
+
+    use super::{
+        ALLOWED_CALLS, LEGACY_CALLS, LEGACY_WRITING_CALLS, WRITING_CALLS, checked_calls,
+        deny_file_access, deny_system_calls,
+    };
     use crate::{Restrictions, limit_cpu_time};
 
     /// Variable that names the folder of the restricted process.
     const FOLDER_VARIABLE: &str = "VADEMECUM_TEST_SANDBOX";
+    /// Variable with the position of the version of Landlock in [`LANDLOCK_VERSIONS`], and whether
+    /// the process writes files.
+    const LAYERS_VARIABLE: &str = "VADEMECUM_TEST_LAYERS";
+    /// Versions of Landlock that kernels have; `None` for a kernel without it.
+    const LANDLOCK_VERSIONS: [Option<ABI>; 8] = [
+        None,
+        Some(ABI::V1),
+        Some(ABI::V2),
+        Some(ABI::V3),
+        Some(ABI::V4),
+        Some(ABI::V5),
+        Some(ABI::V6),
+        Some(ABI::V7),
+    ];
+    /// Numbers of system calls, with some that no kernel has.
+    const CALL_NUMBERS: std::ops::Range<c_long> = 0..600;
+
+    /// Calls that the kernel makes for its probes; it ends a process that makes them itself.
+    #[cfg(target_arch = "x86_64")]
+    const SYS_URETPROBE: c_long = 335;
+    #[cfg(target_arch = "x86_64")]
+    const SYS_UPROBE: c_long = 336;
+
+    /// Calls the kernel with these arguments and returns the error number, or 0.
+    #[expect(unsafe_code, reason = "no library has functions for calls that must fail")]
+    fn call(number: c_long, arguments: [c_long; 6]) -> i32 {
+        let [first, second, third, more @ ..] = arguments;
+        // SAFETY: the sandbox refuses the call, or it gets no pointer but to a limit that it reads.
+        let done =
+            unsafe { libc::syscall(number, first, second, third, more[0], more[1], more[2]) };
+        if done == -1 { io::Error::last_os_error().raw_os_error().unwrap_or_default() } else { 0 }
+    }
+
+    /// Runs in the processes that the test below starts.
+    #[test]
+    #[ignore = "restricts the whole process; run by restricted_process_reaches_no_other_process"]
+    fn attacking_process() {
+        let Some(layers) = env::var_os(LAYERS_VARIABLE) else { return };
+        let layers = layers.into_string().unwrap();
+        let (version, writes) = layers.split_once(' ').unwrap();
+        let writes = writes == "true";
+        let victim = c_long::from(getppid().unwrap().as_raw_nonzero().get());
+        if let Some(abi) = LANDLOCK_VERSIONS[version.parse::<usize>().unwrap()] {
+            deny_file_access(abi, &[], &[], None).unwrap();
+        }
+        deny_system_calls(writes).unwrap();
+        limit_cpu_time(60).unwrap();
+        let own = c_long::from(std::process::id().cast_signed());
+        let tight = [1_u64, 1];
+        let limit = tight.as_ptr() as c_long;
+        let resource = |it: u32| c_long::from(it.cast_signed());
+        let (setown, setowner, setsig) = (8, 15, 10);
+        let executable = c_long::from(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC);
+        let private = c_long::from(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let attacks = [
+            (libc::SYS_prlimit64, [victim, resource(libc::RLIMIT_AS), limit, 0, 0, 0]),
+            (libc::SYS_prlimit64, [victim, resource(libc::RLIMIT_CPU), limit, 0, 0, 0]),
+            (libc::SYS_prlimit64, [victim, resource(libc::RLIMIT_AS), 0, 0, 0, 0]),
+            (libc::SYS_prlimit64, [0, resource(libc::RLIMIT_AS), limit, 0, 0, 0]),
+            (libc::SYS_prlimit64, [0, resource(libc::RLIMIT_FSIZE), limit, 0, 0, 0]),
+            (libc::SYS_tgkill, [victim, victim, 15, 0, 0, 0]),
+            (libc::SYS_tgkill, [victim, own, 15, 0, 0, 0]),
+            (libc::SYS_fcntl, [0, setown, victim, 0, 0, 0]),
+            (libc::SYS_fcntl, [0, setown, -victim, 0, 0, 0]),
+            (libc::SYS_fcntl, [0, setowner, limit, 0, 0, 0]),
+            (libc::SYS_fcntl, [0, setsig, 9, 0, 0, 0]),
+            (libc::SYS_fcntl, [0, c_long::from(libc::F_SETFL), 0o20_000, 0, 0, 0]),
+            (libc::SYS_mmap, [0, 4_096, executable, private, -1, 0]),
+            (libc::SYS_mprotect, [0, 4_096, executable, 0, 0, 0]),
+            (libc::SYS_clone, [0; 6]),
+        ];
+        for (number, arguments) in attacks {
+            assert_eq!(call(number, arguments), libc::EPERM, "{number} {arguments:?}");
+        }
+        let mut allowed: Vec<c_long> = checked_calls().unwrap().into_keys().collect();
+        allowed.extend(ALLOWED_CALLS.iter().chain(LEGACY_CALLS));
+        allowed.extend([libc::SYS_clone, libc::SYS_openat]);
+        #[cfg(target_arch = "x86_64")]
+        allowed.extend([libc::SYS_open, SYS_URETPROBE, SYS_UPROBE]);
+        if writes {
+            allowed.extend(WRITING_CALLS.iter().chain(LEGACY_WRITING_CALLS));
+        }
+        for number in CALL_NUMBERS.filter(|number| !allowed.contains(number)) {
+            for arguments in [[0; 6], [victim, victim, 9, 0, 0, 0], [victim, 9, 0, 0, 0, 0]] {
+                assert_eq!(call(number, arguments), libc::EPERM, "{number} {arguments:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn restricted_process_reaches_no_other_process() {
+        let limits = || {
+            [Resource::As, Resource::Cpu, Resource::Fsize, Resource::Nofile]
+                .map(rustix::process::getrlimit)
+        };
+        let before: [Rlimit; 4] = limits();
+        for version in 0..LANDLOCK_VERSIONS.len() {
+            for writes in [false, true] {
+                let done = Command::new(env::current_exe().unwrap())
+                    .args(["--exact", "--ignored", "linux::tests::attacking_process"])
+                    .env(LAYERS_VARIABLE, format!("{version} {writes}"))
+                    .output()
+                    .unwrap();
+                let output = String::from_utf8_lossy(&done.stdout);
+                assert!(done.status.success() && output.contains("1 passed"), "{version} {done:?}");
+            }
+        }
+        assert_eq!(limits(), before);
+    }
 
     /// Runs in the process that the test below starts.
     #[test]

@@ -47,7 +47,12 @@ impl Restrictions {
         #[cfg(target_os = "linux")]
         {
             let temp_folder = self.temp_folder.as_deref();
-            crate::linux::deny_file_access(&self.readable, &self.writable, temp_folder)?;
+            crate::linux::deny_file_access(
+                crate::linux::LANDLOCK_ABI,
+                &self.readable,
+                &self.writable,
+                temp_folder,
+            )?;
             let writes = self.temp_folder.is_some() || !self.writable.is_empty();
             crate::linux::deny_system_calls(writes)?;
         }
