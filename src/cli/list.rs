@@ -10,7 +10,7 @@ use super::{
     common::CommonOptions,
     get::call_tool,
     output::{print_json, print_line, terminal_width},
-    search::{print_failed_sources, single_line, str_or_empty},
+    search::{exit_code, print_failed_sources, single_line, str_or_empty},
 };
 
 /// Minimum width of a line, in terminal columns.
@@ -74,7 +74,7 @@ impl List {
         } else {
             print_page(&page, terminal_width());
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(exit_code(&page))
     }
 
     /// Returns the arguments of the tool, without those that are not given.

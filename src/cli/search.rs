@@ -63,7 +63,7 @@ impl Search {
         } else {
             print_results(&found);
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(exit_code(&found))
     }
 }
 
@@ -105,6 +105,13 @@ pub(super) fn print_failed_sources(found: &Value) {
             str_or_empty(&source["reason"])
         ));
     }
+}
+
+/// Returns the exit code of a command with this answer: a failure if a source gave no answer, because
+/// a script would take what is missing for nothing found.
+pub(super) fn exit_code(answer: &Value) -> ExitCode {
+    let failed = answer["_meta"]["failed_sources"].as_array();
+    if failed.is_none_or(Vec::is_empty) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Joins the lines of a text, so that a title cannot imitate a further result.

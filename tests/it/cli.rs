@@ -248,8 +248,12 @@ fn assert_only_media_fails(library: &Library) {
             "the error discloses the data folder: {problem}"
         );
     }
-    let output = library.run(&["search", "lantern"]);
-    assert!(output.code == 0 && output.stdout.contains("Source media failed: "), "{output:?}");
+    for command in [&["search", "lantern"][..], &["list"]] {
+        let output = library.run(command);
+        assert!(output.code == 1 && output.stdout.contains("Source media failed: "), "{output:?}");
+        let output = library.run(&[command, &["--json"]].concat());
+        assert!(output.code == 1 && output.stdout.contains("failed_sources"), "{output:?}");
+    }
 }
 
 #[test]
