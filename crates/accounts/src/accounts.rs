@@ -21,11 +21,11 @@ const ADD_USER_SQL: &str = "INSERT INTO users (name, created_at, folder) \
 /// Revokes a key. A key that is already revoked keeps its revocation time.
 const REVOKE_SQL: &str =
     "UPDATE api_keys SET revoked_at = coalesce(revoked_at, :now) WHERE id = :id";
-/// Replaces the secret of an API key that is not revoked. The old one is accepted until :until.
+/// Replaces the secret of an API key that is not revoked. The old one is accepted until `:until`.
 const ROTATE_SQL: &str = "UPDATE api_keys \
      SET previous_digest = digest, previous_until = :until, digest = :digest \
      WHERE id = :id AND revoked_at IS NULL AND client_id IS NULL";
-/// Records the use of a key, unless one was recorded since :recent.
+/// Records the use of a key, unless one was recorded since `:recent`.
 const USE_KEY_SQL: &str = "UPDATE api_keys \
      SET last_used_at = :now \
      WHERE id = :id AND (last_used_at IS NULL OR last_used_at < :recent)";

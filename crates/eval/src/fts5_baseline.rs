@@ -10,7 +10,7 @@ use super::{judged_collection::CorpusDocument, metrics::RECALL_DEPTH};
 
 /// Inserts the document at this position of the corpus.
 const INSERT_SQL: &str = "INSERT INTO f (rowid, title, text) VALUES (:place, :title, :text)";
-/// Positions of the documents that match :query, best first. Title terms have double weight.
+/// Positions of the documents that match `:query`, best first. Title terms have double weight.
 const SEARCH_SQL: &str =
     "SELECT rowid AS place FROM f WHERE f MATCH :query ORDER BY bm25(f, 2.0, 1.0) LIMIT :limit";
 /// A plain FTS5 table, used as the baseline.

@@ -14,23 +14,23 @@ use vademecum_store::{Reader, Store, StoreError, Writer};
 
 use crate::SourceError;
 
-/// Records that :item was changed in the library since its import.
+/// Records that `:item` was changed in the library since its import.
 const CHANGED_HERE_SQL: &str =
     "UPDATE imported SET changed_at = :now WHERE source = :source AND item = :item";
-/// Deletes the fields of :item as they were at its last import.
+/// Deletes the fields of `:item` as they were at its last import.
 const DELETE_BASE_SQL: &str = "DELETE FROM import_bases WHERE source = :source AND item = :item";
-/// Selects the first origin of each item of :source.
+/// Selects the first origin of each item of `:source`.
 const FIRST_ORIGINS_SQL: &str =
     "SELECT item, MIN(origin) AS origin FROM imported WHERE source = :source GROUP BY item";
-/// Selects the item imported from :origin, its fingerprint, and the time of its last change in the
+/// Selects the item imported from `:origin`, its fingerprint, and the time of its last change in the
 /// library.
 const KNOWN_SQL: &str =
     "SELECT item, digest, changed_at FROM imported WHERE source = :source AND origin = :origin";
-/// Selects the origins that start with :prefix and still exist, with their fingerprints.
+/// Selects the origins that start with `:prefix` and still exist, with their fingerprints.
 const ORIGINS_SQL: &str = "SELECT origin, digest \
      FROM imported \
      WHERE source = :source AND substr(origin, 1, length(:prefix)) = :prefix AND digest <> ''";
-/// Records that :item is as it was imported.
+/// Records that `:item` is as it was imported.
 const UNCHANGED_SQL: &str =
     "UPDATE imported SET changed_at = NULL WHERE source = :source AND item = :item";
 

@@ -11,9 +11,9 @@ use super::{
     fts_version::{definition, newest_version, set_fts_version},
 };
 
-/// Version of the words in the full-text table :table.
+/// Version of the words in the full-text table `:table`.
 const FTS_VERSION_SQL: &str = "SELECT version FROM fts_versions WHERE table_name = :table";
-/// Selects the statement that created the full-text table :table.
+/// Selects the statement that created the full-text table `:table`.
 const MADE_AS_SQL: &str =
     "SELECT sql FROM sqlite_schema WHERE name = :table AND sql LIKE 'CREATE VIRTUAL TABLE %'";
 

@@ -15,12 +15,12 @@ use super::{
     varint::decode_varints,
 };
 
-/// Names of the columns of the full-text table :table, in their order.
+/// Names of the columns of the full-text table `:table`, in their order.
 const FTS_COLUMNS_SQL: &str = "SELECT name FROM pragma_table_info(:table) ORDER BY cid";
-/// Lengths of the rows :first to :last of {table}.
+/// Lengths of the rows `:first` to `:last` of {table}.
 const FTS_LENGTHS_SQL: &str =
     "SELECT id, sz FROM {table}_docsize WHERE id BETWEEN :first AND :last";
-/// Number of rows that contain :term, if there are any.
+/// Number of rows that contain `:term`, if there are any.
 const FTS_TERM_ROWS_SQL: &str = "SELECT doc FROM {vocabulary} WHERE term = :term";
 
 /// All possible row numbers.

@@ -4,7 +4,7 @@ use rusqlite::{Connection, named_params};
 
 use super::Database;
 
-/// Sets the version of the words in the full-text table :table.
+/// Sets the version of the words in the full-text table `:table`.
 const SET_FTS_VERSION_SQL: &str =
     "INSERT OR REPLACE INTO fts_versions (table_name, version) VALUES (:table, :version)";
 

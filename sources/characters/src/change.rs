@@ -7,7 +7,7 @@ use vademecum_store::Writer;
 
 use super::save::index_character;
 
-/// Replaces the tags of the character :id by :tags, a JSON list.
+/// Replaces the tags of the character `:id` by `:tags`, a JSON list.
 const RETAG_SQL: &str = "UPDATE character_cards \
      SET tags = :tags, last_modified = :now, version = version + 1 \
      WHERE id = :id";

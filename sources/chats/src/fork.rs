@@ -18,7 +18,7 @@ use crate::{
 const DELETE_CONVERSATION_SQL: &str = "UPDATE conversations \
      SET deleted = 1, last_modified = :now, version = version + 1 \
      WHERE row = :row";
-/// Clears the digest of :origin, so that its next import is saved even if it is unchanged.
+/// Clears the digest of `:origin`, so that its next import is saved even if it is unchanged.
 const FORGET_DIGEST_SQL: &str =
     "UPDATE imported SET digest = '' WHERE source = 'chats' AND origin = :origin";
 

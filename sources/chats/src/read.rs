@@ -17,7 +17,7 @@ use crate::searched_columns;
 const LENGTH_SQL: &str = "SELECT coalesce(max(position), -1) + 1 AS n \
      FROM messages \
      WHERE conversation_id = :conversation_id";
-/// The first origin of the item :id of :source, in alphabetical order.
+/// The first origin of the item `:id` of `:source`, in alphabetical order.
 const ORIGIN_SQL: &str =
     "SELECT MIN(origin) AS origin FROM imported WHERE source = :source AND item = :id";
 

@@ -22,11 +22,11 @@ use crate::{
 /// Indexes a message, or a title with its opening message, replacing the previous entry.
 const INDEX_SQL: &str = "INSERT OR REPLACE INTO chat_fts (rowid, title, sender, content, neighbours) \
      VALUES (:key, :title, :sender, :content, :neighbours)";
-/// Returns a row if a message has the identifier :id.
+/// Returns a row if a message has the identifier `:id`.
 const MESSAGE_TAKEN_SQL: &str = "SELECT 1 FROM messages WHERE id = :id";
 /// Sets the position of a message in its conversation.
 const MOVE_MESSAGE_SQL: &str = "UPDATE messages SET position = :position WHERE row = :row";
-/// Returns a row if a conversation has the identifier :id.
+/// Returns a row if a conversation has the identifier `:id`.
 const TAKEN_SQL: &str = "SELECT 1 FROM conversations WHERE id = :id";
 
 /// A stored message, compared with the imported one.

@@ -21,7 +21,7 @@ use crate::{
     full_text::{has_hidden_documents, scope_filter},
 };
 
-/// Vector codes that changed after :changed, in order of change.
+/// Vector codes that changed after `:changed`, in order of change.
 const CODES_SQL: &str =
     "SELECT chunk, changed, scale, code FROM rag_codes WHERE changed > :changed ORDER BY changed";
 /// Deletes the vector of a chunk.
@@ -45,7 +45,7 @@ const PUT_VECTOR_SQL: &str = "INSERT OR REPLACE INTO rag_vectors (chunk, input_h
 const SAME_MODEL_SQL: &str = "SELECT 1 \
      FROM rag_embedding_model \
      WHERE provider = :provider AND model = :model AND dimensions = :dimensions";
-/// The vector of the chunk :key.
+/// The vector of the chunk `:key`.
 const VECTOR_SQL: &str = "SELECT vector FROM rag_vectors WHERE chunk = :key";
 /// The chunks that have a vector.
 const WITH_VECTOR_SQL: &str = "SELECT chunk FROM rag_vectors";

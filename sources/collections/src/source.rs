@@ -11,7 +11,7 @@ use crate::{Collection, scope::of_counting};
 
 /// Reads the embedding model of the collection.
 const MODEL_SQL: &str = "SELECT provider, model, dimensions FROM rag_embedding_model";
-/// Reads the synchronisation state of the source :source_id.
+/// Reads the synchronisation state of the source `:source_id`.
 const SYNC_STATE_SQL: &str =
     "SELECT cursor_json, last_ok_at, last_error FROM rag_sync_state WHERE source_id = :source_id";
 

@@ -29,7 +29,7 @@ const DELETE_CHUNKS_SQL: &str = "DELETE FROM rag_chunks WHERE document = :docume
 const DELETE_DOCUMENT_SQL: &str = "DELETE FROM rag_documents WHERE id = :id";
 /// Deletes the tags of a document.
 const DELETE_TAGS_SQL: &str = "DELETE FROM rag_document_tags WHERE document = :document";
-/// Content hashes of the documents of the source :source_id.
+/// Content hashes of the documents of the source `:source_id`.
 const HASHES_SQL: &str =
     "SELECT doc_id, content_hash FROM rag_documents WHERE source_id = :source_id AND deleted = 0";
 /// Indexes a chunk, replacing its previous entry.
@@ -45,7 +45,7 @@ const INSERT_CHUNK_SQL: &str = "INSERT INTO rag_chunks (document, chunk_index, s
 /// Adds a tag to a document.
 const INSERT_TAG_SQL: &str =
     "INSERT OR IGNORE INTO rag_document_tags (document, tag) VALUES (:document, :tag)";
-/// Finds the stored document :doc_id before it is replaced or removed.
+/// Finds the stored document `:doc_id` before it is replaced or removed.
 const KNOWN_SQL: &str =
     "SELECT id, content_hash, deleted FROM rag_documents WHERE doc_id = :doc_id";
 

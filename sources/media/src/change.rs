@@ -10,7 +10,7 @@ use super::{
     save::{find_same_content, insert_document, replace_keywords_and_index},
 };
 
-/// Increments the version of the document :id and updates its modification time.
+/// Increments the version of the document `:id` and updates its modification time.
 const TOUCH_SQL: &str = "UPDATE Media \
      SET last_modified = :now, prev_version = version, version = version + 1 \
      WHERE id = :id";

@@ -9,12 +9,12 @@ use vademecum_store::{StoreError, Writer};
 use super::{FULL_TEXT_TABLE, KEYWORD_TABLES, Media};
 use crate::document_parts::replace_parts;
 
-/// Deletes the date of the document :media_id.
+/// Deletes the date of the document `:media_id`.
 const FORGET_DATE_SQL: &str = "DELETE FROM DocumentDates WHERE media_id = :media_id";
 /// Indexes a document, replacing its previous entry.
 const INDEX_SQL: &str = "INSERT OR REPLACE INTO media_fts (rowid, title, content, author, keywords) \
      VALUES (:id, :title, :content, :author, :keywords)";
-/// Sets when the document :media_id was created, as it states itself.
+/// Sets when the document `:media_id` was created, as it states itself.
 const SET_DATE_SQL: &str =
     "INSERT OR REPLACE INTO DocumentDates (media_id, created_at) VALUES (:media_id, :created_at)";
 

@@ -26,7 +26,7 @@ use vademecum_store::{Database, Reader, Writer};
 
 use full_text::FULL_TEXT_TABLE;
 
-/// Identifier, last modification and names of the matching note :key.
+/// Identifier, last modification and names of the matching note `:key`.
 const IDENTIFY_SQL: &str =
     "SELECT id, last_modified, title || char(10) || names AS titles FROM notes WHERE row = :key";
 

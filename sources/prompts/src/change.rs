@@ -7,7 +7,7 @@ use vademecum_store::Writer;
 
 use super::{FULL_TEXT_TABLE, KEYWORD_TABLES};
 
-/// Increments the version of the prompt :id and updates its modification time.
+/// Increments the version of the prompt `:id` and updates its modification time.
 const TOUCH_SQL: &str = "UPDATE Prompts \
      SET last_modified = :now, prev_version = version, version = version + 1 \
      WHERE id = :id";

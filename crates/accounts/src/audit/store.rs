@@ -17,7 +17,7 @@ use vademecum_store::{
 
 use super::batch::AuditBatch;
 
-/// Removes the entries before :before.
+/// Removes the entries before `:before`.
 const REMOVE_OLD_SQL: &str = "DELETE FROM entry WHERE at < :before";
 /// Size of the pages in use.
 const USED_BYTES_SQL: &str = "SELECT (page_count - freelist_count) * page_size AS bytes \

@@ -13,13 +13,13 @@ use vademecum_store::{Durability, Store, StoreError};
 
 use super::entry::{LedgerEntry, path_text, source_column};
 
-/// Records that the notes of the folder :path are written back.
+/// Records that the notes of the folder `:path` are written back.
 const ADD_TWO_WAY_FOLDER_SQL: &str = "INSERT INTO two_way_folders (path, new_notes) \
      VALUES (:path, :new_notes) \
      ON CONFLICT (path) DO UPDATE SET new_notes = excluded.new_notes";
 /// Deletes the import record of a file.
 const FORGET_SQL: &str = "DELETE FROM files WHERE path = :path AND asked = :asked";
-/// Records that the notes of the folder :path are no longer written back.
+/// Records that the notes of the folder `:path` are no longer written back.
 const REMOVE_TWO_WAY_FOLDER_SQL: &str =
     "DELETE FROM two_way_folders WHERE path = :path RETURNING path";
 /// Selects the folders whose notes are written back.
