@@ -11,6 +11,7 @@ use serde_json::json;
 use vademecum_accounts::LocalToken;
 use vademecum_core::config::{Archive, Auth, ListenAddress, Settings};
 use vademecum_model::SourceName;
+use vademecum_oauth::CodeLifetime;
 use vademecum_services::{
     import::{ImportOptions, import_files},
     text::format_count,
@@ -88,8 +89,12 @@ impl Demo {
             return Ok(ExitCode::SUCCESS);
         }
         print_connection_help(address, common.data.as_deref());
-        // The last line is the one that a person is to open.
-        print_line(&format!("Open the library in a browser: {}", create_login_link(&app, &site)?));
+        // The last line is the one that a person is to open, who may come back to it later.
+        let link = create_login_link(&app, &site, CodeLifetime::Long)?;
+        print_line(&format!(
+            "Open the library in a browser (once, {}): {link}",
+            CodeLifetime::Long
+        ));
         serving.await?;
         print_line("Stopped.");
         Ok(ExitCode::SUCCESS)

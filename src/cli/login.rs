@@ -10,8 +10,8 @@ use super::{
     output::{print_error, print_line},
 };
 use crate::app::App;
-use vademecum_core::config::{PublicUrl, Settings};
-use vademecum_oauth::Endpoint;
+use vademecum_core::config::{AuthMode, PublicUrl, Settings};
+use vademecum_oauth::{CodeLifetime, Endpoint};
 
 /// Print a one-time link that logs a browser in, to see the pages and to admit clients
 #[derive(Debug, clap::Args)]
@@ -29,20 +29,32 @@ impl Login {
             Some(address) => address.clone(),
             None => local_address(app.settings())?,
         };
-        let link = create_login_link(&app, &address)?;
+        let lifetime = code_lifetime(app.settings());
+        let link = create_login_link(&app, &address, lifetime)?;
         let user = app.principal().user();
-        print_error(&format!("logs {user} in once, within 10 minutes:"));
+        print_error(&format!("logs {user} in once, {lifetime}:"));
         print_line(&link);
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// Returns a link that logs the user in to the server at `address` once, and records it.
-pub(super) fn create_login_link(app: &App, address: &PublicUrl) -> Result<String> {
+pub(super) fn create_login_link(
+    app: &App,
+    address: &PublicUrl,
+    lifetime: CodeLifetime,
+) -> Result<String> {
     let user = app.principal().user();
-    let code = app.logins(address)?.create_login_code(user);
+    let code = app.logins(address)?.create_login_code(user, lifetime);
     record_command(app, "user.login_code", Some(user), None, code.is_ok());
     Ok(address.join(&format!("{}?code={}", Endpoint::LoginCode.path(), code?)))
+}
+
+/// Returns how long the code in a link is valid: a server that strangers reach gives codes for other
+/// devices, while the person at the computer opens the link at once.
+pub(super) fn code_lifetime(settings: &Settings) -> CodeLifetime {
+    let is_desktop = settings.auth.mode == AuthMode::Single && !settings.auth.oauth;
+    if is_desktop { CodeLifetime::Local } else { CodeLifetime::Long }
 }
 
 /// Returns the address at which browsers on this machine find a server of these settings.

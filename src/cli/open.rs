@@ -1,8 +1,14 @@
 //! `vademecum open`.
 
-use std::{process::ExitCode, time::Duration};
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
+use maud::{DOCTYPE, html};
 
 use super::{
     common::CommonOptions,
@@ -12,7 +18,10 @@ use super::{
 };
 use crate::app::App;
 use vademecum_core::config::PublicUrl;
+use vademecum_oauth::CodeLifetime;
 
+/// Name of the file in the data folder that sends the browser to the link.
+const REDIRECT_FILE: &str = "open.html";
 /// Maximum time to find out whether a server runs.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -24,7 +33,7 @@ Examples:
   vademecum open --print
   vademecum open --user ada --config vademecum.toml
 
-The link logs the browser in, once and within 10 minutes. If no server runs at the
+The link logs the browser in, once and within 60 seconds. If no server runs at the
 address of the settings, this command serves until Ctrl-C.")]
 pub(super) struct Open {
     /// Print the link instead of opening a browser
@@ -56,9 +65,10 @@ impl Open {
 
     /// Opens a browser with a link that logs it in, or prints the link if there is no browser.
     fn show(&self, app: &App, address: &PublicUrl) -> Result<()> {
-        let link = create_login_link(app, address)?;
+        let link = create_login_link(app, address, CodeLifetime::Local)?;
         if !self.print {
-            match open::that_detached(&link) {
+            let file = write_redirect(app.data().path(), &link)?;
+            match open::that_detached(&file) {
                 Ok(()) => {
                     print_error(&format!("opened {address}/ in the browser; if not, open this:"));
                 }
@@ -68,6 +78,32 @@ impl Open {
         print_line(&link);
         Ok(())
     }
+}
+
+/// Writes a file that only its owner can read and that sends a browser to the link, and returns its
+/// path. Every account can read the arguments of a program, so the link is none.
+fn write_redirect(folder: &Path, link: &str) -> Result<PathBuf> {
+    let page = html! {
+        (DOCTYPE)
+        html {
+            head {
+                meta charset="utf-8";
+                meta name="referrer" content="no-referrer";
+                meta http-equiv="refresh" content={ "0;url=" (link) };
+                title { "Vademecum" }
+            }
+            body { a href=(link) { "Open the library" } }
+        }
+    };
+    let path = folder.join(REDIRECT_FILE);
+    let write = || {
+        // Temporary files are created with mode 0600.
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(page.into_string().as_bytes())?;
+        file.persist(&path).map_err(io::Error::from)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
 }
 
 /// Returns true if a server answers at an address.

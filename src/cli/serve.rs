@@ -10,7 +10,11 @@ use anyhow::{Context, Result};
 use vademecum_core::config::{AuthMode, ListenAddress, PublicUrl, Settings, ToolNames};
 use vademecum_web::Listener;
 
-use super::{common::CommonOptions, login::create_login_link, output::print_error};
+use super::{
+    common::CommonOptions,
+    login::{code_lifetime, create_login_link},
+    output::print_error,
+};
 use crate::app::App;
 
 /// Serve HTTP and WebSocket
@@ -61,10 +65,9 @@ pub(super) fn print_page_link(app: &App, address: &PublicUrl) {
         print_error(&format!("pages: {address}/"));
         return;
     }
-    match create_login_link(app, address) {
-        Ok(link) => {
-            print_error(&format!("your library in the browser (once, within 10 minutes): {link}"));
-        }
+    let lifetime = code_lifetime(app.settings());
+    match create_login_link(app, address, lifetime) {
+        Ok(link) => print_error(&format!("your library in the browser (once, {lifetime}): {link}")),
         Err(error) => tracing::warn!(%error, "no link to the pages could be created"),
     }
 }

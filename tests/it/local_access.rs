@@ -11,23 +11,32 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::{Library, McpClient, Server, json_rpc_request, terminate, vademecum_command};
+use crate::support::{
+    Browser, Library, McpClient, Server, form_field, json_rpc_request, terminate,
+    vademecum_command, wait_until,
+};
 
 /// An account that owns nothing on this machine.
 const OTHER_ACCOUNT: &str = "54321";
 
 /// Sends a ping as another account, with a token if there is one, and returns the response.
 fn ping_as_other_account(server: &Server, token: Option<&str>) -> String {
-    let (host, port) = server.address().rsplit_once(':').unwrap();
     let body = json_rpc_request("ping", &json!({})).to_string();
-    let token = token.map(|token| format!("Authorization: Bearer {token}\\r\\n"));
-    let script = format!(
-        "exec 3<>/dev/tcp/{host}/{port}; printf 'POST /mcp HTTP/1.1\\r\\nHost: localhost\\r\\n\
-         Connection: close\\r\\nContent-Type: application/json\\r\\n{}Content-Length: {}\\r\\n\\r\\n%s' \
-         '{body}' >&3; cat <&3",
-        token.unwrap_or_default(),
+    let token = token.map(|token| format!("Authorization: Bearer {token}\r\n"));
+    let head = format!("Content-Type: application/json\r\n{}", token.unwrap_or_default());
+    send_as_other_account(server, "POST /mcp", &head, &body)
+}
+
+/// Sends a request with these header lines as another account and returns the response.
+fn send_as_other_account(server: &Server, line: &str, head: &str, body: &str) -> String {
+    let address = server.address();
+    let (host, port) = address.rsplit_once(':').unwrap();
+    let request = format!(
+        "{line} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{head}Content-Length: {}\r\n\r\n\
+         {body}",
         body.len()
     );
+    let script = format!("exec 3<>/dev/tcp/{host}/{port}; cat >&3; cat <&3");
     let mut command = if rustix::process::geteuid().is_root() {
         let mut command = Command::new("setpriv");
         command.args(["--reuid", OTHER_ACCOUNT, "--regid", OTHER_ACCOUNT, "--clear-groups"]);
@@ -37,7 +46,10 @@ fn ping_as_other_account(server: &Server, token: Option<&str>) -> String {
         command.args(["-n", "-u", &format!("#{OTHER_ACCOUNT}")]);
         command
     };
-    let done = command.args(["bash", "-c", &script]).output().unwrap();
+    let command = command.args(["bash", "-c", &script]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(request.as_bytes()).unwrap();
+    let done = child.wait_with_output().unwrap();
     assert!(done.status.success(), "{done:?}");
     String::from_utf8(done.stdout).unwrap()
 }
@@ -57,6 +69,70 @@ fn other_account_is_refused_without_token() {
     assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
     let accepted = ping_as_other_account(&server, Some(&read_token(&library)));
     assert!(accepted.starts_with("HTTP/1.1 200"), "{accepted}");
+}
+
+#[test]
+fn pages_are_shown_to_own_account_only() {
+    let library = Library::with_lanterns();
+    let server = library.serve();
+    let listen = ["--config", &*listen_settings(&library, &server)].map(str::to_owned);
+    let link = library.run(&["login", &listen[0], &listen[1]]).stdout;
+    let code = link.trim().split_once("code=").unwrap().1;
+    // The other account knows the code of the link, and later the cookie of the login.
+    let page = send_as_other_account(&server, &format!("GET /login/code?code={code}"), "", "");
+    let cookie = page.split("set-cookie: ").nth(1).unwrap().split(';').next().unwrap();
+    let csrf = form_field(&page, "csrf").unwrap();
+    let head = format!(
+        "Cookie: {cookie}\r\nOrigin: http://{}\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\n",
+        server.address()
+    );
+    let form = format!("csrf={csrf}&code={code}");
+    let refused = send_as_other_account(&server, "POST /login/code", &head, &form);
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    assert!(refused.contains("another account of this computer"), "{refused}");
+    let browser = Browser::of(&server);
+    assert_eq!(browser.redeem_link(&link).status, 303, "the refused attempt left the code valid");
+    assert!(browser.get("/search?q=lantern").body.contains("Lantern"));
+    let head = format!("Cookie: {}\r\n", browser.cookie_header());
+    let refused = send_as_other_account(&server, "GET /search?q=lantern", &head, "");
+    assert!(refused.starts_with("HTTP/1.1 303") && !refused.contains("Lantern"), "{refused}");
+    let again = Browser::of(&server).redeem_link(&link);
+    assert!(again.status == 403 && again.body.contains("it was used"), "{again:?}");
+}
+
+/// Writes settings that name the address of a running server, and returns their path.
+fn listen_settings(library: &Library, server: &Server) -> String {
+    let settings = format!("[server]\nlisten = \"{}\"\n", server.address());
+    library.write_file("settings.toml", &settings).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn browser_gets_link_from_private_file() {
+    let library = Library::with_lanterns();
+    let server = library.serve();
+    let settings = listen_settings(&library, &server);
+    let folder = tempfile::tempdir().unwrap();
+    let seen = folder.path().join("seen");
+    let browser = folder.path().join("xdg-open");
+    let script =
+        format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > {0}.new && mv {0}.new {0}\n", seen.display());
+    fs::write(&browser, script).unwrap();
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o700)).unwrap();
+    let mut path = folder.path().as_os_str().to_owned();
+    path.push(":/usr/bin:/bin");
+    let mut open = vademecum_command();
+    let open = open.args(["open", "--config", &settings, "--data"]).arg(library.data_folder());
+    let done = open.env("PATH", path).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    wait_until("the browser", || seen.exists());
+    let arguments = fs::read_to_string(&seen).unwrap();
+    let file = library.data_folder().join("open.html");
+    assert_eq!(Path::new(arguments.trim()), file);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let page = fs::read_to_string(&file).unwrap();
+    let link = page.split_once("0;url=").unwrap().1.split_once('"').unwrap().0;
+    assert_eq!(Browser::of(&server).redeem_link(link).status, 303, "{page}");
 }
 
 #[test]

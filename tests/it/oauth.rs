@@ -273,7 +273,7 @@ fn operator_sets_passwords_and_rights() {
     let file = served.library.file_path("settings.toml");
     let arguments = ["user", "password", "ada", "--config", file.to_str().unwrap()];
     let short = served.library.run_with_input(&arguments, "short\n");
-    assert!(short.code != 0 && short.stderr.contains("8 characters"), "{short:?}");
+    assert!(short.code != 0 && short.stderr.contains("10 characters"), "{short:?}");
     assert!(served.run(&["user", "password", "eve", "--remove"]).code != 0);
 }
 

@@ -337,6 +337,10 @@ fn pages_cannot_be_framed_and_run_no_other_scripts() {
         assert_eq!(header("x-frame-options"), "DENY");
         assert_eq!(header("x-content-type-options"), "nosniff");
         assert_eq!(header("cache-control"), "no-store");
+        assert_eq!(header("cross-origin-resource-policy"), "same-origin");
+        // The window of a login stays connected with the program that opened it.
+        let opener = if target.is_empty() { "same-origin" } else { "" };
+        assert_eq!(header("cross-origin-opener-policy"), opener);
         for forbidden in ["<script>", "style=", " onclick", "http-equiv"] {
             assert!(!page.body.contains(forbidden), "{forbidden}: {page:?}");
         }

@@ -1,8 +1,13 @@
 //! Attacks on the logins and pages of the authorization server.
 
-use serde_json::json;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
 
-use crate::support::{AuthorizationUrl, Library, OAuthServer, form_field};
+use serde_json::{Value, json};
+
+use crate::support::{AuthorizationUrl, Browser, Library, OAuthServer, form_field};
 
 const CALLBACK: &str = "https://client.example/callback";
 
@@ -28,6 +33,138 @@ fn guessed_passwords_must_wait() {
     assert_eq!(codes.status, 429, "one-time codes count as well");
 }
 
+/// Settings of a server behind a proxy that states the addresses of browsers.
+const BEHIND_PROXY: &str = "trusted_proxies = [\"127.0.0.1\"]";
+
+/// Logs in, and returns the status of the answer.
+fn log_in(browser: &Browser<'_>, name: &str, password: &str) -> u16 {
+    let page = browser.get("/login");
+    browser.submit("/login", &page, &[("name", name), ("password", password)]).status
+}
+
+#[test]
+fn login_of_another_account_clears_no_guesses() {
+    let library = Library::new();
+    OAuthServer::add_user(&library, "ada");
+    OAuthServer::add_user(&library, "eve");
+    let served = OAuthServer::serve(library, "");
+    let statuses: Vec<u16> = (0..15)
+        .map(|_| {
+            let own = log_in(&served.browser(), "eve", OAuthServer::PASSWORD);
+            assert!(own == 303 || own == 429, "{own}");
+            log_in(&served.browser(), "ada", "a wrong password")
+        })
+        .collect();
+    assert_eq!(statuses.iter().filter(|status| **status == 403).count(), 10, "{statuses:?}");
+    assert!(statuses.ends_with(&[429; 5]), "{statuses:?}");
+}
+
+#[test]
+fn account_is_guessed_ten_times_from_all_addresses() {
+    let served = OAuthServer::start_with(BEHIND_PROXY);
+    let own = served.browser();
+    assert_eq!(log_in(&own, "ada", OAuthServer::PASSWORD), 303);
+    own.set_cookie("__Host-vademecum", "");
+    let guess = |number: u32, name: &str| {
+        let stranger = served.browser();
+        stranger.move_to(&format!("203.0.113.{number}"));
+        log_in(&stranger, name, "a wrong password")
+    };
+    for name in ["ada", "nobody"] {
+        let statuses: Vec<u16> = (0..30).map(|number| guess(number, name)).collect();
+        assert!(statuses[..10].iter().all(|status| *status == 403), "{statuses:?}");
+        assert!(statuses[10..].iter().all(|status| *status == 429), "{statuses:?}");
+    }
+    let stranger = served.browser();
+    stranger.move_to("203.0.113.200");
+    assert_eq!(log_in(&stranger, "ada", OAuthServer::PASSWORD), 429, "not even compared");
+    own.move_to("203.0.113.1");
+    assert_eq!(log_in(&own, "ada", OAuthServer::PASSWORD), 303, "this browser is known");
+    // The mark of one account is none of another, and none that somebody made up.
+    let mark = own.cookie("__Host-vademecum-browser").unwrap();
+    for (name, mark) in [("nobody", mark.as_str()), ("ada", "made-up"), ("ada", &mark[1..])] {
+        let stranger = served.browser();
+        stranger.move_to("203.0.113.250");
+        stranger.set_cookie("__Host-vademecum-browser", mark);
+        assert_eq!(log_in(&stranger, name, "a wrong password"), 429, "{name} {mark}");
+    }
+    let thief = served.browser();
+    thief.set_cookie("__Host-vademecum-browser", &mark);
+    let statuses: Vec<u16> = (0..20).map(|_| log_in(&thief, "ada", "a wrong password")).collect();
+    assert_eq!(statuses.iter().filter(|status| **status == 403).count(), 10, "{statuses:?}");
+}
+
+#[test]
+fn known_browser_logs_in_while_strangers_flood() {
+    let served = OAuthServer::start_with(BEHIND_PROXY);
+    let own = served.browser();
+    assert_eq!(log_in(&own, "ada", OAuthServer::PASSWORD), 303);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for number in 0..40 {
+            let (server, is_over) = (&served.server, &is_over);
+            scope.spawn(move || {
+                for round in 0.. {
+                    if is_over.load(Ordering::SeqCst) {
+                        break;
+                    }
+                    let stranger = Browser::at_public_address(server);
+                    stranger.move_to(&format!("198.51.{round}.{number}"));
+                    log_in(&stranger, &format!("name{number}"), "a wrong password");
+                }
+            });
+        }
+        let statuses: Vec<u16> =
+            (0..12).map(|_| log_in(&own, "ada", OAuthServer::PASSWORD)).collect();
+        is_over.store(true, Ordering::SeqCst);
+        assert_eq!(statuses, [303; 12]);
+    });
+}
+
+#[test]
+fn resumed_user_logs_in_again() {
+    let served = OAuthServer::start();
+    let browser = served.logged_in_browser();
+    assert_eq!(browser.get("/account").status, 200);
+    for change in ["suspend", "resume"] {
+        assert_eq!(served.run(&["user", change, "ada"]).code, 0);
+        assert_ne!(browser.get("/account").status, 200, "{change}");
+    }
+    assert_eq!(log_in(&browser, "ada", OAuthServer::PASSWORD), 303);
+}
+
+#[test]
+fn failed_login_is_recorded_with_its_account() {
+    let served = OAuthServer::start();
+    assert_eq!(log_in(&served.browser(), "ada", "a wrong password"), 403);
+    let log = served.read_audit_log();
+    let is_recorded = |entry: &Value| {
+        entry["method"] == "login" && entry["outcome"] == "denied" && entry["user"] == "ada"
+    };
+    assert!(log.as_array().unwrap().iter().any(is_recorded), "{log}");
+}
+
+#[test]
+fn stranger_is_never_sent_to_a_client() {
+    let served = OAuthServer::start();
+    let (client, visitor) = (served.register(&[CALLBACK]), served.browser());
+    let wrong = client.authorization().with("code_challenge_method", "plain").path();
+    let silent = client.authorization().with("prompt", "none").path();
+    let shown = visitor.get(&wrong);
+    assert_eq!((shown.status, shown.header("location")), (200, None), "the login page");
+    let refused = visitor.get(&silent);
+    assert_eq!((refused.status, refused.header("location")), (403, None), "{refused:?}");
+    let browser = served.logged_in_browser();
+    for (request, error) in [(wrong, "invalid_request"), (silent.clone(), "consent_required")] {
+        let sent = browser.get(&request);
+        let location = sent.header("location").unwrap_or_default();
+        assert!(location.starts_with(CALLBACK) && location.contains(error), "{sent:?}");
+    }
+    client.obtain_code(&browser);
+    let location = browser.get(&silent).header("location").unwrap_or_default().to_owned();
+    assert!(location.contains("code="), "{location}");
+}
+
 #[test]
 fn login_leads_nowhere_else() {
     let served = OAuthServer::start();
@@ -47,7 +184,7 @@ fn login_leads_nowhere_else() {
         let location = done.header("location").unwrap();
         assert!(location.starts_with("/oauth/authorize?"), "{request}: {location}");
         let cookies = done.headers("set-cookie");
-        assert!(cookies.into_iter().all(|it| it.starts_with("__Host-vademecum=")), "{done:?}");
+        assert!(cookies.into_iter().all(|it| it.starts_with("__Host-vademecum")), "{done:?}");
     }
 }
 

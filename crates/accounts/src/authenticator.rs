@@ -173,6 +173,12 @@ impl Authenticator {
         }
     }
 
+    /// Returns true if a browser of this account must not see the pages, whatever it presents: the
+    /// user of a server for one user has another account of this machine.
+    pub fn refuses_browser(&self, account: CallerAccount) -> bool {
+        self.recognises_accounts() && account == CallerAccount::Other
+    }
+
     /// Returns true if a caller with this account needs a token; always true in multi-user mode.
     pub fn needs_token(&self, account: CallerAccount) -> bool {
         match &self.0 {

@@ -14,6 +14,10 @@ use super::{
 
 /// Deletes the keys of a user.
 const DELETE_KEYS_SQL: &str = "DELETE FROM api_keys WHERE user = :name";
+/// Deletes the one-time codes of a user.
+const DELETE_LOGIN_CODES_SQL: &str = "DELETE FROM login_codes WHERE user = :name";
+/// Deletes the logins of a user in browsers.
+const DELETE_LOGIN_SESSIONS_SQL: &str = "DELETE FROM login_sessions WHERE user = :name";
 /// Deletes a user, whose keys must be deleted already.
 const DELETE_USER_SQL: &str =
     "DELETE FROM users WHERE name = :name AND name = :name COLLATE BINARY";
@@ -93,6 +97,7 @@ impl Accounts {
     }
 
     /// Suspends a user: keys and tokens are refused and sessions end, until the user is resumed.
+    /// Logins in browsers end for good.
     /// Fails with [`AccountError::UnknownUser`] if there is no such user.
     pub fn suspend_user(&self, name: &UserId) -> Result<(), AccountError> {
         self.set_suspension(name, Some(Timestamp::now()))
@@ -110,6 +115,10 @@ impl Accounts {
                 &[(":name", &name.as_str()), (":suspended_at", &since)],
             )?;
             if since.is_some() {
+                // Otherwise they would be valid again when the user is resumed.
+                let this: &[(&str, &dyn rusqlite::ToSql)] = &[(":name", &name.as_str())];
+                writer.execute(DELETE_LOGIN_SESSIONS_SQL, this)?;
+                writer.execute(DELETE_LOGIN_CODES_SQL, this)?;
                 end_sessions(writer, name)?;
             }
             Ok(changed)

@@ -64,6 +64,12 @@ impl AuthorizationQuery {
         self.get("client_id").is_some_and(is_document_url)
     }
 
+    /// Returns true if the client wants an answer without any page (`prompt=none`, OpenID Connect
+    /// Core 1.0, section 3.1.2.1).
+    pub fn forbids_pages(&self) -> bool {
+        self.get("prompt").is_some_and(|prompt| prompt.split(' ').any(|word| word == "none"))
+    }
+
     /// Returns the redirect address as the client states it, if it is one to which codes are sent at
     /// all. The client need not have registered it.
     pub fn stated_redirect_uri(&self) -> Option<RedirectUri> {

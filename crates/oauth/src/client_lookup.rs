@@ -6,10 +6,10 @@ use vademecum_store::{StoreError, Writer};
 
 use super::{AuthorizationServer, Client, OAuthError, ServerError, client::is_document_url};
 
-/// Reads the registered client :id.
+/// Reads the registered client `:id`.
 const CLIENT_SQL: &str =
     "SELECT id, name, redirect_uris, created_at, used_at FROM oauth_clients WHERE id = :id";
-/// Records that the client :id got tokens.
+/// Records that the client `:id` got tokens.
 const USE_CLIENT_SQL: &str = "UPDATE oauth_clients SET used_at = :now WHERE id = :id";
 
 impl AuthorizationServer {

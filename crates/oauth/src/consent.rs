@@ -156,6 +156,12 @@ impl AuthorizationServer {
         request.error_redirect(self.public_url.as_str(), &error)
     }
 
+    /// Returns where the browser goes if the user had to be asked, and the client forbade that.
+    pub fn require_consent(&self, request: &AuthorizationRequest) -> String {
+        let error = OAuthError::new("consent_required", "the user has not agreed yet");
+        request.error_redirect(self.public_url.as_str(), &error)
+    }
+
     /// Creates a code for what was granted, and returns the address that hands it to the client.
     fn issue_code(
         &self,

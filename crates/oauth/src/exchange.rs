@@ -20,19 +20,19 @@ use super::{
 /// Inserts a token of a grant. Only its digest is stored.
 const ADD_TOKEN_SQL: &str = "INSERT INTO oauth_tokens (digest, key, kind, resource, scopes, expires_at) \
      VALUES (:digest, :key, :kind, :resource, :scopes, :expires_at)";
-/// Deletes the grants that were revoked or expired before :since, with their tokens.
+/// Deletes the grants that were revoked or expired before `:since`, with their tokens.
 const DELETE_ENDED_GRANTS_SQL: &str = "DELETE FROM api_keys \
      WHERE client_id IS NOT NULL \
      AND (revoked_at < :since OR expires_at < :since)";
-/// Deletes the codes that expired before :since.
+/// Deletes the codes that expired before `:since`.
 const DELETE_EXPIRED_CODES_SQL: &str = "DELETE FROM oauth_codes WHERE expires_at < :since";
-/// Deletes the tokens that expired before :since.
+/// Deletes the tokens that expired before `:since`.
 const DELETE_EXPIRED_TOKENS_SQL: &str = "DELETE FROM oauth_tokens WHERE expires_at < :since";
-/// Records the grant that the code :digest was exchanged for.
+/// Records the grant that the code `:digest` was exchanged for.
 const SET_CODE_GRANT_SQL: &str = "UPDATE oauth_codes SET key = :key WHERE digest = :digest";
-/// Marks the code :digest as used.
+/// Marks the code `:digest` as used.
 const USE_CODE_SQL: &str = "UPDATE oauth_codes SET used_at = :now WHERE digest = :digest";
-/// Marks the refresh token :digest as used.
+/// Marks the refresh token `:digest` as used.
 const USE_TOKEN_SQL: &str = "UPDATE oauth_tokens SET used_at = :now WHERE digest = :digest";
 
 /// Lifetime of an access token.

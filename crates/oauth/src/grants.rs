@@ -11,18 +11,18 @@ use super::{AuthorizationServer, RedirectUri, ServerError, TokenForm};
 const CLIENTS_SQL: &str = "SELECT id, name, redirect_uris, created_at, used_at \
      FROM oauth_clients \
      ORDER BY created_at, id";
-/// Deletes the registered client :id.
+/// Deletes the registered client `:id`.
 const DELETE_CLIENT_SQL: &str = "DELETE FROM oauth_clients WHERE id = :id";
-/// Deletes the codes of the client :id.
+/// Deletes the codes of the client `:id`.
 const DELETE_CLIENT_CODES_SQL: &str = "DELETE FROM oauth_codes WHERE client_id = :id";
-/// Forgets that users agreed to the client :id.
+/// Forgets that users agreed to the client `:id`.
 const DELETE_CLIENT_CONSENTS_SQL: &str = "DELETE FROM oauth_consents WHERE client_id = :id";
 /// Forgets that a user agreed to a client.
 const DELETE_CONSENT_SQL: &str =
     "DELETE FROM oauth_consents WHERE user = :user AND client_id = :client_id";
-/// Deletes the token :digest.
+/// Deletes the token `:digest`.
 const DELETE_TOKEN_SQL: &str = "DELETE FROM oauth_tokens WHERE digest = :digest";
-/// Revokes the valid grants of the client :id.
+/// Revokes the valid grants of the client `:id`.
 const REVOKE_CLIENT_SQL: &str =
     "UPDATE api_keys SET revoked_at = :now WHERE client_id = :id AND revoked_at IS NULL";
 

@@ -1,6 +1,7 @@
 //! Logins of users: by password, by one-time code, and the sessions of browsers.
 
 use std::{
+    fmt,
     net::{IpAddr, Ipv4Addr},
     time::{Duration, Instant},
 };
@@ -14,6 +15,7 @@ use vademecum_store::{StoreError, Writer};
 
 use super::{
     AuthorizationServer, ServerError,
+    guess_limit::Guesser,
     password::hash_password,
     secret::{Secret, hash_texts},
 };
@@ -29,14 +31,14 @@ const COUNT_PASSWORDS_SQL: &str =
     "SELECT count(*) AS users FROM users WHERE password IS NOT NULL AND suspended_at IS NULL";
 /// Deletes the logins that have expired.
 const DELETE_EXPIRED_SESSIONS_SQL: &str = "DELETE FROM login_sessions WHERE expires_at <= :now";
-/// Deletes the one-time code :digest, and those that have expired.
+/// Deletes the one-time code `:digest`, and those that have expired.
 const DELETE_LOGIN_CODES_SQL: &str =
     "DELETE FROM login_codes WHERE digest = :digest OR expires_at <= :now";
-/// Deletes the login :digest.
+/// Deletes the login `:digest`.
 const DELETE_SESSION_SQL: &str = "DELETE FROM login_sessions WHERE digest = :digest";
 /// Deletes the logins of a user.
 const DELETE_SESSIONS_SQL: &str = "DELETE FROM login_sessions WHERE user = :user";
-/// Reads the user of the one-time code :digest, if it is valid.
+/// Reads the user of the one-time code `:digest`, if it is valid.
 const LOGIN_CODE_SQL: &str =
     "SELECT user FROM login_codes WHERE digest = :digest AND expires_at > :now";
 
@@ -44,8 +46,41 @@ const LOGIN_CODE_SQL: &str =
 const SESSION_LIFETIME: Duration = Duration::from_hours(12);
 /// Time for which a one-time code is valid.
 const CODE_LIFETIME: Duration = Duration::from_mins(10);
+/// Time for which a one-time code in a link is valid that a browser of the same account opens.
+const LOCAL_CODE_LIFETIME: Duration = Duration::from_mins(1);
 /// Minimum length of a password, in characters.
-const MIN_PASSWORD_LENGTH: usize = 8;
+const MIN_PASSWORD_LENGTH: usize = 10;
+/// Maximum length of a name whose guesses are counted, in characters.
+const MAX_NAME_LENGTH: usize = 200;
+/// Beginning of the sealed mark of a browser, before its identifier and the user.
+const BROWSER_MARK: &str = "login-browser ";
+
+/// Time for which a one-time code is valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeLifetime {
+    /// One minute: a browser on this computer opens the link with the code at once.
+    Local,
+    /// Ten minutes: a person takes the code to another device.
+    Long,
+}
+
+impl CodeLifetime {
+    fn duration(self) -> Duration {
+        match self {
+            Self::Local => LOCAL_CODE_LIFETIME,
+            Self::Long => CODE_LIFETIME,
+        }
+    }
+}
+
+impl fmt::Display for CodeLifetime {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Local => "within 60 seconds",
+            Self::Long => "within 10 minutes",
+        })
+    }
+}
 
 /// Browser in which a user is logged in.
 #[derive(Clone, Debug)]
@@ -55,6 +90,8 @@ pub struct LoginSession {
     /// Rights that the user may give to a client.
     pub grantable: Rights,
     cookie: Secret,
+    /// Mark of a browser that has logged in before, if this login is new.
+    browser_mark: Option<String>,
 }
 
 /// Refused login. The messages are for the user.
@@ -64,10 +101,13 @@ pub enum LoginError {
     #[error("The name or the password is wrong.")]
     Wrong,
     /// The code is unknown, used or expired.
-    #[error(
-        "This code is not valid: it was used, or it is older than 10 minutes. Create a new one."
-    )]
+    #[error("This code is not valid: it was used, or it is too old. Create a new one.")]
     WrongCode,
+    /// The browser runs under another account of the computer than the server for a single user.
+    #[error(
+        "This library belongs to another account of this computer, and only that one can read it."
+    )]
+    OtherAccount,
     /// The user is suspended.
     #[error("This user is suspended. Ask the operator of the server.")]
     Suspended,
@@ -92,6 +132,7 @@ impl LoginError {
             Self::Wrong | Self::WrongCode => "invalid",
             Self::Suspended => "suspended",
             Self::NoAccount => "no_user",
+            Self::OtherAccount => "other_account",
             Self::TooManyAttempts { .. } => "too_many_attempts",
             Self::Busy => "unavailable",
         }
@@ -102,6 +143,12 @@ impl LoginSession {
     /// Returns the value of the cookie.
     pub fn cookie(&self) -> &str {
         self.cookie.expose()
+    }
+
+    /// Returns the mark that the browser is to keep, which distinguishes later logins
+    /// of the user from those of strangers; `None` for a login that is not new.
+    pub fn browser_mark(&self) -> Option<&str> {
+        self.browser_mark.as_deref()
     }
 
     /// Returns the token that the forms of this session carry. A page of another origin does not
@@ -143,25 +190,41 @@ impl AuthorizationServer {
     }
 
     /// Logs a user in by name and password. An unknown user is refused as a wrong password is, after
-    /// the same work. An address with too many failures must wait; its attempts are not checked.
+    /// the same work. An address or an account with too many failures must wait; their attempts are
+    /// not checked. `browser_mark` is the [mark](LoginSession::browser_mark) of the browser, or empty: a
+    /// browser with the mark of the account waits for its own failures only.
     pub fn log_in(
         &self,
         name: &str,
         password: &SecretString,
         address: Option<IpAddr>,
+        browser_mark: &str,
     ) -> Result<Result<LoginSession, LoginError>, ServerError> {
-        if let Some(refusal) = self.find_wait(address) {
+        let name = name.trim();
+        let user: Option<UserId> = name.parse().ok().filter(|_| self.has_passwords());
+        let browser = user.as_ref().and_then(|user| self.find_browser(browser_mark, user));
+        let is_known = browser.is_some();
+        // The failures of others at an address must not keep out a user who has logged in before.
+        if !is_known && let Some(refusal) = self.find_wait(address) {
             return Ok(Err(refusal));
         }
-        let user: Option<UserId> = name.trim().parse().ok();
-        let user = user.filter(|_| self.has_passwords());
         let found = user.as_ref().map(|user| self.find_login_user(user)).transpose()?.flatten();
+        let account: String = name.chars().take(MAX_NAME_LENGTH).collect();
+        let (guesser, begun) = (Guesser { account, browser }, Instant::now());
+        if let Err(wait) = self.guesses.begin(&guesser, found.is_some(), begun) {
+            return Ok(Err(LoginError::TooManyAttempts { wait }));
+        }
         let hash = found.as_ref().and_then(|found| found.password.as_deref());
-        let Ok(is_right) = self.passwords.verify(password, hash) else {
+        let Ok(is_right) = self.passwords.verify(password, hash, is_known) else {
+            self.guesses.forgive(&guesser, found.is_some(), begun);
             return Ok(Err(LoginError::Busy));
         };
         match (user, found) {
-            (Some(user), Some(found)) if is_right => self.open_session(&user, &found, address),
+            (Some(user), Some(found)) if is_right => {
+                self.guesses.forgive(&guesser, true, begun);
+                self.open_session(&user, &found)
+            }
+            _ if is_known => Ok(Err(LoginError::Wrong)),
             _ => Ok(Err(self.fail(address, LoginError::Wrong))),
         }
     }
@@ -189,7 +252,7 @@ impl AuthorizationServer {
         })?;
         let user: Option<UserId> = user.and_then(|name| name.parse().ok());
         match user {
-            Some(user) => self.log_in_as(&user, address),
+            Some(user) => self.log_in_as(&user),
             None => Ok(Err(self.fail(address, LoginError::WrongCode))),
         }
     }
@@ -198,10 +261,9 @@ impl AuthorizationServer {
     pub fn log_in_as(
         &self,
         user: &UserId,
-        address: Option<IpAddr>,
     ) -> Result<Result<LoginSession, LoginError>, ServerError> {
         match self.find_login_user(user)? {
-            Some(found) => self.open_session(user, &found, address),
+            Some(found) => self.open_session(user, &found),
             None => Ok(Err(LoginError::NoAccount)),
         }
     }
@@ -228,7 +290,7 @@ impl AuthorizationServer {
             let user: UserId = user.parse().ok()?;
             let is_served = self.single_user.as_ref().is_none_or(|single| *single == user);
             let grantable = self.grantable(&grantable);
-            is_served.then_some(LoginSession { user, grantable, cookie })
+            is_served.then_some(LoginSession { user, grantable, cookie, browser_mark: None })
         }))
     }
 
@@ -239,9 +301,13 @@ impl AuthorizationServer {
             .map(drop)
     }
 
-    /// Creates a one-time code that logs a browser in as `user`. The user of a server for one user
+    /// Creates a one-time code that logs a browser in as `user`, within `lifetime`. The user of a server for one user
     /// gets an account first, if there is none. Fails with [`AccountError::UnknownUser`] for others.
-    pub fn create_login_code(&self, user: &UserId) -> Result<String, ServerError> {
+    pub fn create_login_code(
+        &self,
+        user: &UserId,
+        lifetime: CodeLifetime,
+    ) -> Result<String, ServerError> {
         if self.find_login_user(user)?.is_none() {
             if self.single_user.as_ref() != Some(user) {
                 return Err(AccountError::UnknownUser(user.clone()).into());
@@ -249,7 +315,7 @@ impl AuthorizationServer {
             self.accounts.add_user(user)?;
         }
         let code = Secret::generate_code()?;
-        let expires_at = Timestamp::now().plus(CODE_LIFETIME);
+        let expires_at = Timestamp::now().plus(lifetime.duration());
         self.write("create a login code", |writer| {
             writer.execute(
                 ADD_LOGIN_CODE_SQL,
@@ -335,12 +401,10 @@ impl AuthorizationServer {
         &self,
         user: &UserId,
         found: &LoginUser,
-        address: Option<IpAddr>,
     ) -> Result<Result<LoginSession, LoginError>, ServerError> {
         if found.is_suspended {
             return Ok(Err(LoginError::Suspended));
         }
-        self.throttle.clear_failures(throttled_address(address));
         let cookie = Secret::generate()?;
         let now = Timestamp::now();
         self.write("log in", |writer| {
@@ -354,7 +418,23 @@ impl AuthorizationServer {
                 ],
             )
         })?;
-        Ok(Ok(LoginSession { user: user.clone(), grantable: found.grantable, cookie }))
+        let browser_mark = self.mark_browser(user)?;
+        let (user, grantable) = (user.clone(), found.grantable);
+        Ok(Ok(LoginSession { user, grantable, cookie, browser_mark }))
+    }
+
+    /// Returns a new mark of a browser in which this user has logged in.
+    fn mark_browser(&self, user: &UserId) -> Result<Option<String>, ServerError> {
+        let Some(key) = &self.browser_key else { return Ok(None) };
+        let browser = Secret::generate()?;
+        Ok(key.seal(&format!("{BROWSER_MARK}{} {user}", browser.expose())))
+    }
+
+    /// Returns the identifier of a browser in which this user has logged in before.
+    fn find_browser(&self, mark: &str, user: &UserId) -> Option<String> {
+        let mark = self.browser_key.as_ref()?.open_sealed(mark)?;
+        let (browser, marked) = mark.strip_prefix(BROWSER_MARK)?.split_once(' ')?;
+        (marked == user.as_str()).then(|| browser.to_owned())
     }
 
     /// Returns the refusal of an address with too many failures, which must wait.

@@ -16,13 +16,22 @@ const MAX_WAITING: usize = 32;
 /// Maximum length of a password, in bytes.
 const MAX_LENGTH: usize = 1_000;
 
-/// Hashes passwords, one at a time, so that a flood of logins takes one core and 19 MiB.
+/// Hashes passwords, one at a time in each of two queues, so that a flood of logins takes one core and
+/// 19 MiB. Browsers that have logged in before have a queue of their own, which strangers cannot
+/// fill.
 #[derive(Debug, Default)]
 pub(crate) struct PasswordHasher {
-    hashing: Mutex<()>,
-    waiting: AtomicUsize,
+    strangers: HashQueue,
+    known: HashQueue,
     /// Hash of no password, for users who have none.
     decoy: OnceLock<String>,
+}
+
+/// Passwords that wait to be hashed, one after the other.
+#[derive(Debug, Default)]
+struct HashQueue {
+    hashing: Mutex<()>,
+    waiting: AtomicUsize,
 }
 
 /// Too many passwords wait to be hashed.
@@ -37,19 +46,25 @@ pub(crate) fn hash_password(password: &SecretString) -> Result<String, Error> {
 
 impl PasswordHasher {
     /// Returns true if `hash` is the hash of `password`. Without a hash the answer is false, after
-    /// as much work.
-    pub(crate) fn verify(&self, password: &SecretString, hash: Option<&str>) -> Result<bool, Busy> {
-        if self.waiting.fetch_add(1, Ordering::SeqCst) >= MAX_WAITING {
-            self.waiting.fetch_sub(1, Ordering::SeqCst);
+    /// as much work. `is_known` tells whether the browser has logged in before.
+    pub(crate) fn verify(
+        &self,
+        password: &SecretString,
+        hash: Option<&str>,
+        is_known: bool,
+    ) -> Result<bool, Busy> {
+        let queue = if is_known { &self.known } else { &self.strangers };
+        if queue.waiting.fetch_add(1, Ordering::SeqCst) >= MAX_WAITING {
+            queue.waiting.fetch_sub(1, Ordering::SeqCst);
             return Err(Busy);
         }
-        let hashing = self.hashing.lock().unwrap_or_else(PoisonError::into_inner);
+        let hashing = queue.hashing.lock().unwrap_or_else(PoisonError::into_inner);
         let decoy = self
             .decoy
             .get_or_init(|| hash_password(&SecretString::from("no password")).unwrap_or_default());
         let is_right = verify_hash(password, hash.unwrap_or(decoy));
         drop(hashing);
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        queue.waiting.fetch_sub(1, Ordering::SeqCst);
         Ok(is_right && hash.is_some())
     }
 }
@@ -70,9 +85,12 @@ mod tests {
         let hasher = PasswordHasher::default();
         let hash = hash_password(&"correct horse".into()).unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
-        assert!(hasher.verify(&"correct horse".into(), Some(&hash)).unwrap());
-        assert!(!hasher.verify(&"wrong horse".into(), Some(&hash)).unwrap());
-        assert!(!hasher.verify(&"no password".into(), None).unwrap(), "the decoy opens nothing");
-        assert!(!hasher.verify(&"correct horse".into(), Some("damaged")).unwrap());
+        assert!(hasher.verify(&"correct horse".into(), Some(&hash), false).unwrap());
+        assert!(!hasher.verify(&"wrong horse".into(), Some(&hash), false).unwrap());
+        assert!(
+            !hasher.verify(&"no password".into(), None, false).unwrap(),
+            "the decoy opens nothing"
+        );
+        assert!(!hasher.verify(&"correct horse".into(), Some("damaged"), false).unwrap());
     }
 }

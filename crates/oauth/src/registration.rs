@@ -15,7 +15,7 @@ use super::{
     client::{MAX_REDIRECT_URIS, clean_name},
 };
 
-/// Inserts a client, unless there are :max that never got a token.
+/// Inserts a client, unless there are `:max` that never got a token.
 const ADD_CLIENT_SQL: &str = "INSERT INTO oauth_clients (id, name, redirect_uris, created_at) \
      SELECT :id, :name, :redirect_uris, :now \
      WHERE (SELECT count(*) FROM oauth_clients WHERE used_at IS NULL) < :max";

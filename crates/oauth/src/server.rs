@@ -12,8 +12,9 @@ use vademecum_model::Deadline;
 use vademecum_store::{DataFolder, Database, Durability, Reader, Store, StoreError, Writer};
 
 use super::{
-    Endpoint, OidcLogin, ServerError, error::store_error, metadata_document::MetadataDocuments,
-    password::PasswordHasher, registration_counts::RegistrationCounts,
+    Endpoint, OidcLogin, ServerError, error::store_error, guess_limit::GuessLimit,
+    metadata_document::MetadataDocuments, password::PasswordHasher,
+    registration_counts::RegistrationCounts,
 };
 
 /// Maximum duration of one read of the account database.
@@ -31,6 +32,9 @@ pub struct AuthorizationServer {
     /// The user of a server for one user, who logs in without a password.
     pub(crate) single_user: Option<UserId>,
     pub(crate) throttle: LoginThrottle,
+    pub(crate) guesses: GuessLimit,
+    /// Marks browsers that have logged in with a password; none on a server without passwords.
+    pub(crate) browser_key: Option<ServerKey>,
     pub(crate) passwords: PasswordHasher,
     pub(crate) documents: MetadataDocuments,
     pub(crate) registrations: RegistrationCounts,
@@ -63,6 +67,11 @@ impl AuthorizationServer {
                 AuthMode::Multi => None,
             },
             throttle: LoginThrottle::new(settings.free_attempts),
+            guesses: GuessLimit::default(),
+            browser_key: match settings.mode {
+                AuthMode::Single => None,
+                AuthMode::Multi => Some(ServerKey::open(&data)?),
+            },
             passwords: PasswordHasher::default(),
             documents: MetadataDocuments::new(settings.client_documents),
             registrations: RegistrationCounts::default(),

@@ -5,7 +5,7 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    rc::Rc,
+    sync::Arc,
 };
 
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub(crate) const SOURCES: [&str; 5] = ["notes", "media", "chats", "characters", 
 
 /// A library whose folder is deleted with the last of its servers.
 pub(crate) struct Library {
-    folder: Rc<TempDir>,
+    folder: Arc<TempDir>,
 }
 
 /// The result of a finished command.
@@ -38,7 +38,7 @@ pub(crate) struct CommandOutput {
 impl Library {
     /// Creates an empty folder without a library.
     pub(crate) fn new() -> Self {
-        Self { folder: Rc::new(tempfile::tempdir().unwrap()) }
+        Self { folder: Arc::new(tempfile::tempdir().unwrap()) }
     }
 
     /// Creates a library from `fixtures`: a few items in each source, all with the word `lantern`.
@@ -184,7 +184,7 @@ impl Library {
 
     /// Serves this library with additional command-line arguments.
     pub(crate) fn serve_with(&self, arguments: &[&str]) -> Server {
-        Server::start(&self.data_folder(), arguments, Rc::clone(&self.folder))
+        Server::start(&self.data_folder(), arguments, Arc::clone(&self.folder))
     }
 
     /// Serves this library with these settings.
@@ -198,7 +198,7 @@ impl Library {
     pub(crate) fn serve_with_command(&self, command: &mut Command, settings: &str) -> Server {
         let file = self.write_file("settings.toml", settings);
         command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(self.data_folder());
-        Server::start_command(command.arg("--config").arg(file), Rc::clone(&self.folder))
+        Server::start_command(command.arg("--config").arg(file), Arc::clone(&self.folder))
     }
 
     /// Adds a user and creates an API key.
@@ -227,7 +227,7 @@ impl Library {
 
     /// Serves this library over stdio with additional command-line arguments.
     pub(crate) fn open_stdio_with(&self, arguments: &[&str]) -> StdioClient {
-        StdioClient::start(&self.data_folder(), arguments, Rc::clone(&self.folder))
+        StdioClient::start(&self.data_folder(), arguments, Arc::clone(&self.folder))
     }
 }
 

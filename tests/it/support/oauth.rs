@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::{Url, form_urlencoded};
 
-use super::{HttpResponse, Library, Server};
+use super::{HttpRequest, HttpResponse, Library, Server};
 
 /// A server with the user ada, whose password is [`OAuthServer::PASSWORD`].
 pub(crate) struct OAuthServer {
@@ -76,12 +76,7 @@ impl OAuthServer {
 
     /// Returns a browser without cookies.
     pub(crate) fn browser(&self) -> Browser<'_> {
-        Browser {
-            server: &self.server,
-            host: Self::HOST.to_owned(),
-            origin: Self::ISSUER.to_owned(),
-            cookies: RefCell::default(),
-        }
+        Browser::at_public_address(&self.server)
     }
 
     /// Returns a browser in which ada is logged in.
@@ -140,6 +135,8 @@ pub(crate) struct Browser<'a> {
     server: &'a Server,
     host: String,
     origin: String,
+    /// Address that a proxy states; empty without a proxy.
+    address: RefCell<String>,
     cookies: RefCell<BTreeMap<String, String>>,
 }
 
@@ -148,7 +145,20 @@ impl<'a> Browser<'a> {
     pub(crate) fn of(server: &'a Server) -> Self {
         let host = server.address().to_owned();
         let origin = format!("http://{host}");
-        Self { server, host, origin, cookies: RefCell::default() }
+        let (address, cookies) = (RefCell::default(), RefCell::default());
+        Self { server, host, origin, address, cookies }
+    }
+
+    /// Returns a browser without cookies that uses the public address of the server.
+    pub(crate) fn at_public_address(server: &'a Server) -> Self {
+        let (host, origin) = (OAuthServer::HOST.to_owned(), OAuthServer::ISSUER.to_owned());
+        let (address, cookies) = (RefCell::default(), RefCell::default());
+        Self { server, host, origin, address, cookies }
+    }
+
+    /// Sends further requests from this address, which a proxy states.
+    pub(crate) fn move_to(&self, address: &str) {
+        address.clone_into(&mut self.address.borrow_mut());
     }
 
     /// Logs in with the code of a link.
@@ -158,9 +168,17 @@ impl<'a> Browser<'a> {
         self.submit("/login/code", &page, &[("code", code)])
     }
 
+    fn request(&self, method: &str, path: &str) -> HttpRequest<'_> {
+        let request = self.server.request(method, path).host(&self.host);
+        match self.address.borrow().as_str() {
+            "" => request,
+            address => request.header("x-forwarded-for", address),
+        }
+    }
+
     /// Requests a page.
     pub(crate) fn get(&self, path: &str) -> HttpResponse {
-        let request = self.server.request("GET", path).host(&self.host);
+        let request = self.request("GET", path);
         self.keep_cookies(request.header("cookie", &self.cookie_header()).send())
     }
 
@@ -176,8 +194,8 @@ impl<'a> Browser<'a> {
         kind: &str,
         body: impl Into<Vec<u8>>,
     ) -> HttpResponse {
-        let request = self.server.request("POST", path).host(&self.host);
-        let request = request
+        let request = self
+            .request("POST", path)
             .header("cookie", &self.cookie_header())
             .header("origin", &self.origin)
             .header("content-type", kind)
@@ -233,7 +251,7 @@ impl<'a> Browser<'a> {
         self.cookies.borrow_mut().insert(name.to_owned(), value.to_owned());
     }
 
-    fn cookie_header(&self) -> String {
+    pub(crate) fn cookie_header(&self) -> String {
         let cookies = self.cookies.borrow();
         let pairs: Vec<String> =
             cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();

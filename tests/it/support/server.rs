@@ -4,7 +4,6 @@ use std::{
     io::{BufRead, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
-    rc::Rc,
     sync::{Arc, Mutex},
     thread::{self, JoinHandle},
 };
@@ -23,19 +22,19 @@ pub(crate) struct Server {
     address: String,
     log: Arc<Mutex<String>>,
     log_reader: Option<JoinHandle<()>>,
-    _folder: Rc<TempDir>,
+    _folder: Arc<TempDir>,
 }
 
 impl Server {
     /// Starts the program and returns when it has printed its address.
-    pub(crate) fn start(data: &Path, arguments: &[&str], folder: Rc<TempDir>) -> Self {
+    pub(crate) fn start(data: &Path, arguments: &[&str], folder: Arc<TempDir>) -> Self {
         let mut command = vademecum_command();
         command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(arguments);
         Self::start_command(&mut command, folder)
     }
 
     /// Starts a command that serves, and returns when it has printed its address.
-    pub(crate) fn start_command(command: &mut Command, folder: Rc<TempDir>) -> Self {
+    pub(crate) fn start_command(command: &mut Command, folder: Arc<TempDir>) -> Self {
         let mut process = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -5,8 +5,10 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     path::Path,
     process::{Child, ChildStdin, Stdio},
-    rc::Rc,
-    sync::mpsc::{Receiver, channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, channel},
+    },
     thread::{self, JoinHandle},
 };
 
@@ -25,11 +27,11 @@ pub(crate) struct StdioClient {
     output: Receiver<String>,
     log: Option<JoinHandle<String>>,
     recorder: WireRecorder,
-    _folder: Rc<TempDir>,
+    _folder: Arc<TempDir>,
 }
 
 impl StdioClient {
-    pub(crate) fn start(data: &Path, arguments: &[&str], folder: Rc<TempDir>) -> Self {
+    pub(crate) fn start(data: &Path, arguments: &[&str], folder: Arc<TempDir>) -> Self {
         let mut process = vademecum_command()
             .args(["mcp", "--data"])
             .arg(data)

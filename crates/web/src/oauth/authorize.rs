@@ -46,7 +46,9 @@ pub(super) async fn show_authorization(request: HttpRequest) -> HttpResponse {
 }
 
 /// Shows the login page. A registered client is checked before; a document is fetched only for a
-/// user, so that strangers cannot make this server fetch anything.
+/// user, so that strangers cannot make this server fetch anything. No browser is sent to an address of
+/// a client without a login, because anyone can register one (RFC 9700, section 4.11.2): an error that
+/// is meant for the client waits until then.
 async fn begin_request(
     browser: &Browser,
     query: AuthorizationQuery,
@@ -54,10 +56,17 @@ async fn begin_request(
     if !query.names_document() {
         let (oauth, query) = (Arc::clone(&browser.oauth), query.clone());
         match run_blocking(move || oauth.check_request(&query)).await? {
-            Ok(_) => {}
+            Ok(_) | Err(AuthorizationError::Redirect(_)) => {}
             Err(AuthorizationError::Page(error)) => return Ok(refusal_page(&error)),
-            Err(AuthorizationError::Redirect(address)) => return Ok(redirect(&address)),
         }
+    }
+    if query.forbids_pages() {
+        return Ok(problem_page(
+            StatusCode::FORBIDDEN,
+            "You are not logged in",
+            "The program asked for an answer without a page (prompt=none). Log in first, or start \
+             again in the program.",
+        ));
     }
     show_login(browser, query.raw(), None, "")
 }
@@ -78,6 +87,9 @@ async fn continue_request(
             Err(AuthorizationError::Redirect(address)) => return Ok(Step::Leave(address)),
         };
         let known = if is_retry { None } else { oauth.remembered_answer(&request, &user)? };
+        if known.is_none() && checked_query.forbids_pages() {
+            return Ok(Step::Leave(oauth.require_consent(&request)));
+        }
         Ok(known.map_or_else(|| Step::Ask(Box::new(request)), Step::Leave))
     });
     let request = match step.await? {

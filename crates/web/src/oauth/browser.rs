@@ -7,11 +7,12 @@ use actix_web::{
     http::header::{self, HeaderValue},
     web,
 };
+use vademecum_accounts::CallerAccount;
 use vademecum_core::{
     audit::{AuditEntry, AuditOutcome},
     auth::{KeyId, UserId},
 };
-use vademecum_oauth::{AuthorizationServer, LoginSession};
+use vademecum_oauth::{AuthorizationServer, LoginError, LoginSession};
 
 use super::{
     super::{ServerState, credentials::request_address, http::read_body},
@@ -21,12 +22,18 @@ use super::{
 
 /// Name of the cookie of a login.
 const LOGIN_COOKIE: &str = "vademecum";
+/// Name of the cookie that marks a browser in which a user has logged in.
+const BROWSER_COOKIE: &str = "vademecum-browser";
+/// Lifetime of that cookie, in seconds.
+const BROWSER_COOKIE_SECONDS: u32 = 365 * 24 * 60 * 60;
 /// Name of the cookie of a login at the outside provider.
 const PROVIDER_COOKIE: &str = "vademecum-provider";
 /// Lifetime of the cookie of a login, in seconds; that of the session in the store decides.
 const LOGIN_COOKIE_SECONDS: u32 = 12 * 60 * 60;
 /// Lifetime of the cookie of a login at the provider, in seconds.
 const PROVIDER_COOKIE_SECONDS: u32 = 10 * 60;
+/// Maximum length of a cookie that is read, in bytes: a mark of a browser has a sealed user name.
+const MAX_COOKIE_LENGTH: usize = 300;
 /// Maximum size of the form of a page, in bytes.
 const MAX_FORM_BYTES: usize = 64 << 10;
 
@@ -36,9 +43,13 @@ pub(crate) struct Browser {
     pub(crate) oauth: Arc<AuthorizationServer>,
     state: web::Data<ServerState>,
     address: Option<IpAddr>,
+    /// Whether the browser runs under an account that must not see the pages.
+    is_refused: bool,
     /// Cookie of the login, or of a browser that is not logged in; empty if there is none.
     cookie: String,
     provider_cookie: String,
+    /// Mark of a browser in which a user has logged in before; empty if there is none.
+    mark: String,
 }
 
 /// Token for the forms of a page, and the cookie that it belongs to.
@@ -62,9 +73,12 @@ impl Browser {
         let oauth = Arc::clone(state.logins.as_ref()?);
         let secure = oauth.public_url().is_https();
         let address = request_address(request.peer_addr(), request.headers(), &state.auth);
+        let account = request.conn_data::<CallerAccount>().copied().unwrap_or_default();
+        let is_refused = state.authenticator.refuses_browser(account);
         let cookie = read_cookie(request, &cookie_name(LOGIN_COOKIE, secure));
         let provider_cookie = read_cookie(request, &cookie_name(PROVIDER_COOKIE, secure));
-        Some(Self { oauth, state, address, cookie, provider_cookie })
+        let mark = read_cookie(request, &cookie_name(BROWSER_COOKIE, secure));
+        Some(Self { oauth, state, address, is_refused, cookie, provider_cookie, mark })
     }
 
     /// Returns the state of the server.
@@ -77,9 +91,19 @@ impl Browser {
         self.address
     }
 
+    /// Fails if nothing that the browser presents can log it in.
+    pub(super) fn check_account(&self) -> Result<(), LoginError> {
+        if self.is_refused { Err(LoginError::OtherAccount) } else { Ok(()) }
+    }
+
     /// Returns the cookie of the login at the provider.
     pub(super) fn provider_cookie(&self) -> &str {
         &self.provider_cookie
+    }
+
+    /// Returns the mark of a browser in which a user has logged in before; empty if there is none.
+    pub(super) fn browser_mark(&self) -> &str {
+        &self.mark
     }
 
     /// Returns the cookie of the login.
@@ -109,7 +133,7 @@ impl Browser {
 
     /// Returns the login of this browser, if there is one.
     pub(crate) async fn find_session(&self) -> Result<Option<LoginSession>, ServerFailure> {
-        if self.cookie.is_empty() {
+        if self.cookie.is_empty() || self.is_refused {
             return Ok(None);
         }
         let (oauth, cookie) = (Arc::clone(&self.oauth), self.cookie.clone());
@@ -137,6 +161,9 @@ impl Browser {
     /// Adds the cookie of a login to a response.
     pub(super) fn keep_session(&self, response: &mut HttpResponse, session: &LoginSession) {
         self.set_cookie(response, LOGIN_COOKIE, session.cookie(), LOGIN_COOKIE_SECONDS);
+        if let Some(mark) = session.browser_mark() {
+            self.set_cookie(response, BROWSER_COOKIE, mark, BROWSER_COOKIE_SECONDS);
+        }
     }
 
     /// Adds the cookie of a login at the provider to a response; an empty one removes it.
@@ -217,7 +244,7 @@ fn read_cookie(request: &HttpRequest, name: &str) -> String {
         (known.trim() == name).then(|| value.trim().to_owned())
     });
     match (found.next(), found.next()) {
-        (Some(value), None) if value.len() <= 100 => value,
+        (Some(value), None) if value.len() <= MAX_COOKIE_LENGTH => value,
         _ => String::new(),
     }
 }

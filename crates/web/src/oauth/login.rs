@@ -9,7 +9,7 @@ use actix_web::{
 };
 use secrecy::SecretString;
 use url::form_urlencoded;
-use vademecum_core::audit::AuditOutcome;
+use vademecum_core::{audit::AuditOutcome, auth::UserId};
 use vademecum_oauth::{AuthorizationQuery, Endpoint, LoginError, LoginSession};
 
 use super::{
@@ -64,6 +64,7 @@ fn status_of(problem: Option<&LoginError>) -> StatusCode {
             LoginError::Wrong
             | LoginError::WrongCode
             | LoginError::Suspended
+            | LoginError::OtherAccount
             | LoginError::NoAccount,
         ) => StatusCode::FORBIDDEN,
     }
@@ -88,13 +89,19 @@ pub(super) async fn log_in(request: HttpRequest, body: web::Payload) -> HttpResp
     let Some(browser) = Browser::of(&request) else { return not_served() };
     let Some(form) = browser.read_form(&request, body).await else { return foreign_form() };
     let (oauth, fields, address) = (Arc::clone(&browser.oauth), form.clone(), browser.address());
-    let done = run_blocking(move || {
-        oauth.log_in(fields.get("name"), &SecretString::from(fields.get("password")), address)
+    let (allowed, mark) = (browser.check_account(), browser.browser_mark().to_owned());
+    let done = run_blocking(move || match allowed {
+        Ok(()) => {
+            let password = SecretString::from(fields.get("password"));
+            oauth.log_in(fields.get("name"), &password, address, &mark)
+        }
+        Err(refusal) => Ok(Err(refusal)),
     });
     let done = match done.await {
         Ok(Ok(session)) => return enter(&browser, &session, form.get("request")),
         Ok(Err(refusal)) => {
-            record_refusal(&browser, &refusal);
+            let typed: Option<UserId> = form.get("name").trim().parse().ok();
+            record_refusal(&browser, &refusal, typed.as_ref());
             show_login(&browser, form.get("request"), Some(&refusal), form.get("name"))
         }
         Err(failure) => Err(failure),
@@ -116,11 +123,15 @@ pub(super) async fn redeem_code(request: HttpRequest, body: web::Payload) -> Htt
     let Some(browser) = Browser::of(&request) else { return not_served() };
     let Some(form) = browser.read_form(&request, body).await else { return foreign_form() };
     let (oauth, fields, address) = (Arc::clone(&browser.oauth), form.clone(), browser.address());
-    let done = run_blocking(move || oauth.redeem_code(fields.get("code"), address));
+    let allowed = browser.check_account();
+    let done = run_blocking(move || match allowed {
+        Ok(()) => oauth.redeem_code(fields.get("code"), address),
+        Err(refusal) => Ok(Err(refusal)),
+    });
     let done = match done.await {
         Ok(Ok(session)) => return enter(&browser, &session, form.get("request")),
         Ok(Err(refusal)) => {
-            record_refusal(&browser, &refusal);
+            record_refusal(&browser, &refusal, None);
             code_page(&browser, form.get("request"), "", Some(&refusal))
         }
         Err(failure) => Err(failure),
@@ -154,8 +165,8 @@ pub(super) fn enter(browser: &Browser, session: &LoginSession, query: &str) -> H
     response
 }
 
-/// Records a failed login.
-pub(super) fn record_refusal(browser: &Browser, refusal: &LoginError) {
+/// Records a failed login, at this account if one was named.
+pub(super) fn record_refusal(browser: &Browser, refusal: &LoginError, user: Option<&UserId>) {
     let event = AuditEvent::new("login", AuditOutcome::Denied);
-    browser.record(AuditEvent { reason: Some(refusal.code()), ..event });
+    browser.record(AuditEvent { user, reason: Some(refusal.code()), ..event });
 }

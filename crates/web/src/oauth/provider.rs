@@ -35,7 +35,7 @@ pub(super) async fn finish_provider_login(request: HttpRequest) -> HttpResponse 
     let Some((browser, oidc)) = open(&request) else { return not_served() };
     // Each answer costs a request to the provider.
     if let Some(refusal) = browser.oauth.find_wait(browser.address()) {
-        record_refusal(&browser, &refusal);
+        record_refusal(&browser, &refusal, None);
         let shown = show_login(&browser, "", Some(&refusal), "");
         return shown.unwrap_or_else(ServerFailure::page);
     }
@@ -56,7 +56,7 @@ pub(super) async fn finish_provider_login(request: HttpRequest) -> HttpResponse 
     let mut response = match log_in_user(&browser, &oidc, user).await {
         Ok(Ok(session)) => enter(&browser, &session, &query),
         Ok(Err(refusal)) => {
-            record_refusal(&browser, &refusal);
+            record_refusal(&browser, &refusal, None);
             let shown = show_login(&browser, &query, Some(&refusal), "");
             shown.unwrap_or_else(ServerFailure::page)
         }
@@ -77,13 +77,13 @@ async fn log_in_user(
     oidc: &Arc<OidcLogin>,
     user: UserId,
 ) -> Result<Result<LoginSession, LoginError>, ServerFailure> {
-    let (oauth, address) = (Arc::clone(&browser.oauth), browser.address());
+    let oauth = Arc::clone(&browser.oauth);
     let adds_users = oidc.settings().add_users;
     run_blocking(move || {
         if adds_users {
             oauth.add_provider_user(&user)?;
         }
-        oauth.log_in_as(&user, address)
+        oauth.log_in_as(&user)
     })
     .await
 }

@@ -17,9 +17,14 @@ pub(crate) fn page_response(status: StatusCode, page: &Page, form_target: &str) 
         .insert_header((header::CONTENT_SECURITY_POLICY, content_policy(form_target)))
         .insert_header((header::X_FRAME_OPTIONS, "DENY"))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .insert_header((header::CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"))
         // With a stricter policy, browsers do not say where a form comes from.
         .insert_header((header::REFERRER_POLICY, "same-origin"))
         .insert_header((header::CACHE_CONTROL, "no-store"));
+    // A program that opened the page of its login in a window learns of the end through that window.
+    if form_target.is_empty() {
+        response.insert_header((header::CROSS_ORIGIN_OPENER_POLICY, "same-origin"));
+    }
     response.content_type("text/html; charset=utf-8").body(page.render())
 }
 

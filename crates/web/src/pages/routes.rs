@@ -58,6 +58,7 @@ fn asset(kind: &'static str, content: &'static str) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((header::CACHE_CONTROL, "public, max-age=31536000, immutable"))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .insert_header((header::CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"))
         .content_type(kind)
         .body(content)
 }
