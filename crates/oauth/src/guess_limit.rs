@@ -15,7 +15,7 @@ const PERIOD: Duration = Duration::from_hours(1);
 /// Maximum number of tracked names that are no accounts.
 const MAX_STRANGE_NAMES: usize = 10_000;
 
-/// Whose guesses are counted together.
+/// Source of guesses that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Guesser {
     /// Name of the account, as typed.
