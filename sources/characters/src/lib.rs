@@ -10,50 +10,23 @@ extern crate vademecum_source;
 
 mod change;
 mod full_text;
+mod item_table;
 mod read;
 mod save;
-
-use std::sync::LazyLock;
 
 use vademecum_model::{
     ChangedItem, Draft, Filters, FtsTable, Hit, ItemId, SaveOutcome, SourceName, TagChange,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
-use vademecum_source::{IdType, ItemStatements, ItemTable, ListStatements, Source, SourceError};
+use vademecum_source::{ItemStatements, Source, SourceError};
 use vademecum_store::{Database, Reader, Writer};
 
 use full_text::FULL_TEXT_TABLE;
-
-/// Returns a row if some character has a tag.
-const TAGGED_SQL: &str = "SELECT 1 FROM character_cards WHERE tags NOT IN ('', '[]') LIMIT 1";
+use item_table::ITEM_STATEMENTS;
 
 /// The characters of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Characters;
-
-/// The table of the items.
-const ITEM_TABLE: ItemTable = ItemTable {
-    source: SourceName::Characters,
-    table: "character_cards",
-    id_type: IdType::Numbers,
-    row: "id",
-    key: "id",
-    row_of_key: "rowid",
-    title: "name",
-    live: "deleted = 0",
-    full_text: &FULL_TEXT_TABLE,
-    keywords: None,
-};
-
-/// Statements of the default methods of [`Source`].
-static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
-    let shared = ITEM_TABLE.statements(own_statements!());
-    ItemStatements {
-        list: ListStatements { list_tags_sql: sql!("list_tags"), ..shared.list },
-        tagged_sql: TAGGED_SQL,
-        ..shared
-    }
-});
 
 impl Source for Characters {
     fn name(&self) -> SourceName {

@@ -10,67 +10,26 @@ extern crate vademecum_source;
 
 mod fork;
 mod full_text;
+mod item_table;
 mod read;
 mod remove;
 mod save;
 mod window;
 
 use rusqlite::Row;
-use std::sync::LazyLock;
-
 use vademecum_model::{
     ChatMatchScope, Draft, Filters, FtsTable, Hit, SaveOutcome, SourceName, Uri,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
-use vademecum_source::{
-    DerivedFtsTable, FilterParameters, IdType, ItemStatements, ItemTable, KeywordStamp,
-    KeywordTables, Source, SourceError, shared_parameters,
-};
+use vademecum_source::{FilterParameters, ItemStatements, Source, SourceError, shared_parameters};
 use vademecum_store::{Database, Reader, Writer};
 
 use full_text::{FULL_TEXT_TABLE, conversation_key, message_key, searched_columns};
+use item_table::ITEM_STATEMENTS;
 
 /// The conversations of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chats;
-
-/// The table of the items.
-const ITEM_TABLE: ItemTable = ItemTable {
-    source: SourceName::Chats,
-    table: "conversations",
-    id_type: IdType::Texts,
-    row: "row",
-    key: "row * 2",
-    row_of_key: "rowid / 2",
-    title: "title",
-    live: "deleted = 0",
-    full_text: &FULL_TEXT_TABLE,
-    keywords: Some(KEYWORD_TABLES),
-};
-
-/// The tables of the keywords.
-pub(crate) const KEYWORD_TABLES: KeywordTables = KeywordTables {
-    keywords: "keywords",
-    links: "conversation_keywords",
-    item: "conversation_id",
-    stamp: KeywordStamp::CreatedAt,
-};
-
-/// Statements of the default methods of [`Source`].
-pub(crate) static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
-    let shared = ITEM_TABLE.statements(own_statements!());
-    ItemStatements {
-        identify_sql: sql!("identify"),
-        versions_sql: sql!("versions"),
-        hidden_sql: sql!("hidden"),
-        stats_sql: sql!("stats"),
-        derived_fts_table: DerivedFtsTable {
-            count_differences_sql: sql!("fts_differences"),
-            ..shared.derived_fts_table
-        },
-        ..shared
-    }
-});
 
 impl Source for Chats {
     fn name(&self) -> SourceName {

@@ -5,7 +5,8 @@ use vademecum_model::SourceName;
 use vademecum_source::{SourceError, remove_imported};
 use vademecum_store::Writer;
 
-use super::{ITEM_STATEMENTS, conversation_key, message_key, save};
+use super::{conversation_key, message_key, save};
+use crate::item_table::ITEM_STATEMENTS;
 
 /// Marks the messages of a conversation as deleted and returns their rows.
 const REMOVE_MESSAGES_SQL: &str = "UPDATE messages SET deleted = 1, position = NULL \

@@ -13,8 +13,9 @@ use vademecum_model::{
 use vademecum_source::{SourceError, save_imported};
 use vademecum_store::{StoreError, Writer};
 
+use crate::item_table::{ITEM_STATEMENTS, KEYWORD_TABLES};
 use crate::{
-    FULL_TEXT_TABLE, ITEM_STATEMENTS, KEYWORD_TABLES, conversation_key,
+    FULL_TEXT_TABLE, conversation_key,
     fork::{ForkPoint, delete_merged_branches},
     message_key,
 };

@@ -6,9 +6,10 @@ use vademecum_source::{SourceError, TaggedItem, change_tags, record_local_item};
 use vademecum_store::{StoreError, Writer};
 
 use super::{
-    FULL_TEXT_TABLE, KEYWORD_TABLES, document_parts,
+    FULL_TEXT_TABLE, document_parts,
     save::{find_same_content, insert_document, replace_keywords_and_index},
 };
+use crate::item_table::KEYWORD_TABLES;
 
 /// Increments the version of the document `:id` and updates its modification time.
 const TOUCH_SQL: &str = "UPDATE Media \

@@ -10,64 +10,24 @@ extern crate vademecum_source;
 mod change;
 mod document_parts;
 mod full_text;
+mod item_table;
 mod media;
 mod read;
 mod save;
 mod sections;
 mod transcript;
 
-use std::sync::LazyLock;
-
 use vademecum_model::{
     ChangedItem, Draft, Filters, FtsTable, Hit, ItemId, ListRequest, SaveOutcome, SourceName,
     TagChange, json_list,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
-use vademecum_source::{
-    FilterParameters, IdType, ItemStatements, ItemTable, KeywordStamp, KeywordTables,
-    ListStatements, Source, SourceError, shared_parameters,
-};
+use vademecum_source::{FilterParameters, ItemStatements, Source, SourceError, shared_parameters};
 use vademecum_store::{Database, Reader, Writer};
 
 use full_text::FULL_TEXT_TABLE;
+use item_table::ITEM_STATEMENTS;
 pub use media::Media;
-
-/// Lists all documents with a stamp that changes whenever the document changes.
-const VERSIONS_SQL: &str = "SELECT id AS key, CAST(id AS TEXT) AS id, version || ' ' || content_hash AS stamp \
-     FROM Media WHERE deleted = 0 AND is_trash = 0";
-
-/// The table of the items.
-const ITEM_TABLE: ItemTable = ItemTable {
-    source: SourceName::Media,
-    table: "Media",
-    id_type: IdType::Numbers,
-    row: "id",
-    key: "id",
-    row_of_key: "rowid",
-    title: "title",
-    live: "deleted = 0 AND is_trash = 0",
-    full_text: &FULL_TEXT_TABLE,
-    keywords: Some(KEYWORD_TABLES),
-};
-
-/// The tables of the keywords.
-pub(crate) const KEYWORD_TABLES: KeywordTables = KeywordTables {
-    keywords: "Keywords",
-    links: "MediaKeywords",
-    item: "media_id",
-    stamp: KeywordStamp::Uuid,
-};
-
-/// Statements of the default methods of [`Source`].
-static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
-    let shared = ITEM_TABLE.statements(own_statements!());
-    ItemStatements {
-        list: ListStatements { find_sql: sql!("find"), ..shared.list },
-        versions_sql: VERSIONS_SQL,
-        stats_sql: sql!("stats"),
-        ..shared
-    }
-});
 
 impl Source for Media {
     fn name(&self) -> SourceName {

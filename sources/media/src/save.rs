@@ -6,8 +6,9 @@ use vademecum_model::{Draft, DraftBody, MediaDraft, SaveOutcome, SourceName, Tim
 use vademecum_source::{Source, SourceError, imported_item, save_imported};
 use vademecum_store::{StoreError, Writer};
 
-use super::{FULL_TEXT_TABLE, KEYWORD_TABLES, Media};
+use super::{FULL_TEXT_TABLE, Media};
 use crate::document_parts::replace_parts;
+use crate::item_table::KEYWORD_TABLES;
 
 /// Deletes the date of the document `:media_id`.
 const FORGET_DATE_SQL: &str = "DELETE FROM DocumentDates WHERE media_id = :media_id";

@@ -11,9 +11,10 @@ use vademecum_source::{SourceError, record_local_change, record_local_item};
 use vademecum_store::Writer;
 
 use super::{
-    FULL_TEXT_TABLE, ITEM_STATEMENTS, KEYWORD_TABLES,
+    FULL_TEXT_TABLE,
     save::{insert_note, replace_keywords_and_index},
 };
+use crate::item_table::{ITEM_STATEMENTS, KEYWORD_TABLES};
 
 /// The columns of a stored note that edits need.
 struct StoredNote {

@@ -8,10 +8,9 @@ extern crate vademecum_source;
 
 mod change;
 mod full_text;
+mod item_table;
 mod read;
 mod save;
-
-use std::sync::LazyLock;
 
 use vademecum_model::{
     ChangedItem, Draft, Edit, Filters, FtsTable, Hit, ItemId, ListRequest, SaveOutcome, SourceName,
@@ -19,52 +18,16 @@ use vademecum_model::{
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
 use vademecum_source::{
-    FilterParameters, IdType, ItemStatements, ItemTable, KeywordStamp, KeywordTables,
-    ListStatements, Source, SourceError, shared_parameters, suggest_words,
+    FilterParameters, ItemStatements, Source, SourceError, shared_parameters, suggest_words,
 };
 use vademecum_store::{Database, Reader, Writer};
 
 use full_text::FULL_TEXT_TABLE;
-
-/// Identifier, last modification and names of the matching note `:key`.
-const IDENTIFY_SQL: &str =
-    "SELECT id, last_modified, title || char(10) || names AS titles FROM notes WHERE row = :key";
+use item_table::ITEM_STATEMENTS;
 
 /// The notes of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Notes;
-
-/// The table of the items.
-const ITEM_TABLE: ItemTable = ItemTable {
-    source: SourceName::Notes,
-    table: "notes",
-    id_type: IdType::Texts,
-    row: "row",
-    key: "row",
-    row_of_key: "rowid",
-    title: "title",
-    live: "deleted = 0",
-    full_text: &FULL_TEXT_TABLE,
-    keywords: Some(KEYWORD_TABLES),
-};
-
-/// The tables of the keywords.
-pub(crate) const KEYWORD_TABLES: KeywordTables = KeywordTables {
-    keywords: "keywords",
-    links: "note_keywords",
-    item: "note_id",
-    stamp: KeywordStamp::CreatedAt,
-};
-
-/// Statements of the default methods of [`Source`].
-pub(crate) static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
-    let shared = ITEM_TABLE.statements(own_statements!());
-    ItemStatements {
-        identify_sql: IDENTIFY_SQL,
-        list: ListStatements { find_sql: sql!("find"), ..shared.list },
-        ..shared
-    }
-});
 
 impl Source for Notes {
     fn name(&self) -> SourceName {

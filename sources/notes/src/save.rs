@@ -5,7 +5,8 @@ use vademecum_model::{Draft, DraftBody, NoteDraft, SaveOutcome, SourceName, Time
 use vademecum_source::{SourceError, save_imported};
 use vademecum_store::{StoreError, Writer};
 
-use super::{FULL_TEXT_TABLE, KEYWORD_TABLES};
+use super::FULL_TEXT_TABLE;
+use crate::item_table::KEYWORD_TABLES;
 
 /// Indexes a note, replacing its previous entry.
 const INDEX_SQL: &str = "INSERT OR REPLACE INTO note_fts (rowid, title, content, keywords, names, folders) \

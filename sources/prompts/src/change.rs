@@ -5,7 +5,8 @@ use vademecum_model::{ChangedItem, ItemId, SourceName, TagChange};
 use vademecum_source::{SourceError, TaggedItem, change_tags};
 use vademecum_store::Writer;
 
-use super::{FULL_TEXT_TABLE, KEYWORD_TABLES};
+use super::FULL_TEXT_TABLE;
+use crate::item_table::KEYWORD_TABLES;
 
 /// Increments the version of the prompt `:id` and updates its modification time.
 const TOUCH_SQL: &str = "UPDATE Prompts \

@@ -8,52 +8,24 @@ extern crate vademecum_source;
 
 mod change;
 mod full_text;
+mod item_table;
 mod read;
 mod save;
-
-use std::sync::LazyLock;
 
 use vademecum_model::{
     ChangedItem, Draft, Filters, FtsTable, Hit, ItemId, PromptField, SaveOutcome, SourceName,
     StoredPrompt, TagChange,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
-use vademecum_source::{
-    IdType, ItemStatements, ItemTable, KeywordStamp, KeywordTables, Source, SourceError,
-};
+use vademecum_source::{ItemStatements, Source, SourceError};
 use vademecum_store::{Database, Reader, Writer};
 
 use full_text::FULL_TEXT_TABLE;
+use item_table::ITEM_STATEMENTS;
 
 /// The prompts of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prompts;
-
-/// The table of the items.
-const ITEM_TABLE: ItemTable = ItemTable {
-    source: SourceName::Prompts,
-    table: "Prompts",
-    id_type: IdType::Numbers,
-    row: "id",
-    key: "id",
-    row_of_key: "rowid",
-    title: "name",
-    live: "deleted = 0",
-    full_text: &FULL_TEXT_TABLE,
-    keywords: Some(KEYWORD_TABLES),
-};
-
-/// The tables of the keywords.
-pub(crate) const KEYWORD_TABLES: KeywordTables = KeywordTables {
-    keywords: "PromptKeywordsTable",
-    links: "PromptKeywordLinks",
-    item: "prompt_id",
-    stamp: KeywordStamp::Uuid,
-};
-
-/// Statements of the default methods of [`Source`].
-static ITEM_STATEMENTS: LazyLock<ItemStatements> =
-    LazyLock::new(|| ITEM_TABLE.statements(own_statements!()));
 
 impl Source for Prompts {
     fn name(&self) -> SourceName {

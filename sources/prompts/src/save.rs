@@ -6,7 +6,8 @@ use vademecum_model::{Draft, DraftBody, PromptDraft, SaveOutcome, SourceName, Ti
 use vademecum_source::{SourceError, save_imported};
 use vademecum_store::{StoreError, Writer};
 
-use super::{FULL_TEXT_TABLE, KEYWORD_TABLES};
+use super::FULL_TEXT_TABLE;
+use crate::item_table::KEYWORD_TABLES;
 
 /// Finds the prompt with this name, even if it is deleted.
 const NAMED_SQL: &str = "SELECT id FROM Prompts WHERE name = :name";

@@ -1,0 +1,47 @@
+//! The table of the source's items, and the statements on it.
+
+use std::sync::LazyLock;
+
+use vademecum_model::SourceName;
+use vademecum_source::{
+    IdType, ItemStatements, ItemTable, KeywordStamp, KeywordTables, ListStatements,
+};
+
+use crate::full_text::FULL_TEXT_TABLE;
+
+/// Lists all documents with a stamp that changes whenever the document changes.
+const VERSIONS_SQL: &str = "SELECT id AS key, CAST(id AS TEXT) AS id, version || ' ' || content_hash AS stamp \
+     FROM Media WHERE deleted = 0 AND is_trash = 0";
+
+/// The table of the items.
+const ITEM_TABLE: ItemTable = ItemTable {
+    source: SourceName::Media,
+    table: "Media",
+    id_type: IdType::Numbers,
+    row: "id",
+    key: "id",
+    row_of_key: "rowid",
+    title: "title",
+    live: "deleted = 0 AND is_trash = 0",
+    full_text: &FULL_TEXT_TABLE,
+    keywords: Some(KEYWORD_TABLES),
+};
+
+/// The tables of the keywords.
+pub(crate) const KEYWORD_TABLES: KeywordTables = KeywordTables {
+    keywords: "Keywords",
+    links: "MediaKeywords",
+    item: "media_id",
+    stamp: KeywordStamp::Uuid,
+};
+
+/// Statements of the default methods of [`Source`].
+pub(crate) static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
+    let shared = ITEM_TABLE.statements(own_statements!());
+    ItemStatements {
+        list: ListStatements { find_sql: sql!("find"), ..shared.list },
+        versions_sql: VERSIONS_SQL,
+        stats_sql: sql!("stats"),
+        ..shared
+    }
+});
