@@ -132,6 +132,7 @@ async fn import_demo_library(app: &App, folder: &Path) -> Result<()> {
         let files = format_count(paths.len(), "file");
         let options = ImportOptions {
             conflict_copies: ConflictCopies::InLibrary,
+            quota: None,
             kind: Some(source),
             paths,
             dry_run: false,

@@ -283,6 +283,7 @@ impl Import {
                     follow_deletions: self.watch,
                     limits,
                     conflict_copies: ConflictCopies::InLibrary,
+                    quota: None,
                 });
             }
         };
@@ -293,6 +294,7 @@ impl Import {
             follow_deletions: self.watch,
             limits,
             conflict_copies: ConflictCopies::InLibrary,
+            quota: None,
         })
     }
 }

@@ -1,8 +1,10 @@
 //! The pages of the library: logins, permalinks, rights, and hostile contents.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
-use crate::support::{Browser, Library, McpClient, OAuthServer, Server, form_field};
+use crate::support::{Browser, HttpResponse, Library, McpClient, OAuthServer, Server, form_field};
 
 /// A library with a long note, and another one that links to it.
 fn sample_library() -> Library {
@@ -225,6 +227,66 @@ fn dropped_file_is_imported_and_kept() {
     assert_eq!(found["results"].as_array().unwrap().len(), 1);
     let all = server.client().call_tool("search", &json!({ "query": "labradorite" }));
     assert_eq!(all["results"].as_array().unwrap().len(), 1, "the item was updated: {all}");
+}
+
+/// Uploads a file, and returns the page.
+fn upload(browser: &Browser<'_>, name: &str, content: &str) -> HttpResponse {
+    let csrf = form_field(&browser.get("/imports").body, "csrf").unwrap_or_default();
+    let body = format!(
+        "--x\r\ncontent-disposition: form-data; name=\"csrf\"\r\n\r\n{csrf}\r\n--x\r\n\
+         content-disposition: form-data; name=\"files\"; filename=\"{name}\"\r\n\r\n{content}\r\n--x--\r\n"
+    );
+    browser.post_body("/imports/upload", "multipart/form-data; boundary=x", body)
+}
+
+#[test]
+fn upload_stops_at_quota_of_items() {
+    let served = OAuthServer::start_with("[quotas]\nmax_items = 10");
+    let browser = served.logged_in_browser();
+    let mail = |number: usize| {
+        format!(
+            "From a@example.com Thu Jan  1 00:00:00 2026\nFrom: a@example.com\nSubject: Mail {number}\n\
+             Message-ID: <{number}@example.com>\nDate: Thu, 1 Jan 2026 00:00:00 +0000\n\n\
+             The malachite number {number}.\n\n"
+        )
+    };
+    let report = upload(&browser, "many.mbox", &(0..40).map(mail).collect::<String>());
+    assert!(report.status == 200 && report.body.contains("10 of 10 items"), "{report:?}");
+    let settings = served.library.file_path("settings.toml");
+    let checked = served.library.run(&["check", "--config", settings.to_str().unwrap()]);
+    assert!(checked.stdout.contains("10 of 10 items"), "{checked:?}");
+    let refused = upload(&browser, "more.md", "One more.");
+    assert!(refused.status == 507 && refused.body.contains("10 of 10 items"), "{refused:?}");
+}
+
+#[test]
+fn upload_stops_at_quota_of_bytes() {
+    let served = OAuthServer::start_with("[quotas]\nmax_bytes = 3000000");
+    let browser = served.logged_in_browser();
+    let text = |bytes: usize| "Pebbles and gravel lie in the river bed.\n\n".repeat(bytes / 42);
+    let refused = upload(&browser, "large.md", &text(4_000_000));
+    assert!(refused.status == 507 && refused.body.contains("bytes more"), "{refused:?}");
+    assert_eq!(upload(&browser, "first.md", &text(900_000)).status, 200);
+    let statuses: Vec<u16> = (0..8)
+        .map(|number| upload(&browser, &format!("{number}.md"), &text(900_000)).status)
+        .collect();
+    assert!(statuses.ends_with(&[507; 6]), "kept files count: {statuses:?}");
+    let page = browser.get("/imports").body;
+    assert!(page.contains("first.md") && page.contains("note.md"), "{page}");
+    let data = served.library.data_folder();
+    assert!(!page.contains(data.parent().unwrap().to_str().unwrap()), "{page}");
+    let users = fs::read_dir(data.join("users")).unwrap().map(|entry| entry.unwrap().path());
+    let kept = users.map(|user| user.join("uploads/first.md")).find(|file| file.exists()).unwrap();
+    let csrf = form_field(&page, "csrf").unwrap();
+    for wrong in ["../chacha.db", "/etc/passwd", "", "clips/../../chacha.db"] {
+        let fields = [("csrf", csrf.as_str()), ("file", wrong)];
+        assert_eq!(browser.post("/imports/remove", &fields).status, 403, "{wrong}");
+    }
+    let fields = [("csrf", csrf.as_str()), ("file", "first.md")];
+    assert_eq!(browser.post("/imports/remove", &fields).status, 303);
+    assert!(!kept.exists());
+    let page = browser.get("/imports?only=missing").body;
+    assert!(page.contains("first.md"), "{page}");
 }
 
 #[test]

@@ -30,6 +30,9 @@ use super::{
     session_state::SessionState,
 };
 
+/// Name of the folder of a library with the files that were uploaded.
+const UPLOADS: &str = "uploads";
+
 /// Stores and actors of one user. Starting it opens no file; stores open on first use. All actors,
 /// those of its sessions included, run on the event loop that started it: a request from another
 /// loop crosses to this one and back once.
@@ -232,10 +235,17 @@ impl Library {
         }
     }
 
-    /// Returns the size of the databases and the vector index on disk, in bytes.
+    /// Returns the size of the databases, the vector index and the [uploads](Self::uploads) on disk,
+    /// in bytes.
     pub fn size_bytes(&self) -> u64 {
         let index = self.indexer.as_ref().map_or(0, |indexer| indexer.size_bytes());
-        self.stores.iter().map(|store| store.size_bytes()).sum::<u64>() + index
+        let stores = self.stores.iter().map(|store| store.size_bytes()).sum::<u64>();
+        stores + index + folder_bytes(&self.uploads())
+    }
+
+    /// Returns the folder with the files that were uploaded, and the web pages that were saved.
+    pub fn uploads(&self) -> PathBuf {
+        self.folder.join(UPLOADS)
     }
 
     /// Returns the folder that contains the databases of the library.
@@ -293,4 +303,15 @@ impl Library {
     pub(crate) fn aggregator(&self) -> &Addr<Aggregator> {
         &self.aggregator
     }
+}
+
+/// Returns the size of the files in a folder and its folders, in bytes; 0 for what cannot be read.
+fn folder_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let sizes = entries.flatten().map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => folder_bytes(&entry.path()),
+        Ok(kind) if kind.is_file() => entry.metadata().map_or(0, |it| it.len()),
+        _ => 0,
+    });
+    sizes.sum()
 }

@@ -1,4 +1,4 @@
-//! Quotas of a library: size and number of items, checked before a tool adds to it.
+//! Quotas of a library: size and number of items, checked before a tool or an upload adds to it.
 
 use std::{
     sync::Arc,
@@ -26,10 +26,19 @@ pub struct LibraryQuotas {
     counts: DashMap<UserId, (u64, Instant)>,
 }
 
+/// The bytes and items that a library may still take: at least one of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LibraryRoom {
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Number of items.
+    pub items: u64,
+}
+
 /// Size of a library and number of its items, to compare with its quotas.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryUse {
-    /// Size of the databases, in bytes.
+    /// Size of the databases and of the kept files, in bytes.
     pub bytes: u64,
     /// Number of items.
     pub items: u64,
@@ -49,6 +58,27 @@ impl LibraryQuotas {
 
     /// Returns an error if the library has reached a quota of its user.
     pub async fn check(&self, user: &UserId, library: &Library) -> Result<(), CallError> {
+        let room = self.room_until(user, library, COUNT_TTL).await?;
+        if room.items < u64::MAX {
+            // Items added until the next count are counted at once.
+            self.counts.entry(user.clone()).and_modify(|(count, _)| *count += 1);
+        }
+        Ok(())
+    }
+
+    /// Returns what the library may still take, or an error if it has reached a quota of its user.
+    /// Counts the items now.
+    pub async fn room(&self, user: &UserId, library: &Library) -> Result<LibraryRoom, CallError> {
+        self.room_until(user, library, Duration::ZERO).await
+    }
+
+    /// Does the same with a number of items that is at most this old.
+    async fn room_until(
+        &self,
+        user: &UserId,
+        library: &Library,
+        age: Duration,
+    ) -> Result<LibraryRoom, CallError> {
         let (accounts, name) = (Arc::clone(&self.accounts), user.clone());
         let own = tokio::task::spawn_blocking(move || accounts.quotas(&name)).await;
         let own = own.map_err(|_| CallError::Unavailable)?.map_err(|error| {
@@ -56,25 +86,31 @@ impl LibraryQuotas {
             CallError::Unavailable
         })?;
         let quotas = own.or(self.defaults);
+        let mut room = LibraryRoom { bytes: u64::MAX, items: u64::MAX };
         if let Some(most) = quotas.byte_limit() {
             let bytes = library.size_bytes();
             if bytes >= most {
                 return Err(exceeded(&format!("it takes {bytes} of {most} bytes")));
             }
+            room.bytes = most - bytes;
         }
         if let Some(most) = quotas.item_limit() {
-            let items = self.count(user, library).await?;
+            let items = self.count(user, library, age).await?;
             if items >= most {
                 return Err(exceeded(&format!("it has {items} of {most} items")));
             }
-            // Items added until the next count are counted at once.
-            self.counts.entry(user.clone()).and_modify(|(count, _)| *count += 1);
+            room.items = most - items;
         }
-        Ok(())
+        Ok(room)
     }
 
-    async fn count(&self, user: &UserId, library: &Library) -> Result<u64, CallError> {
-        if let Some(known) = self.counts.get(user).filter(|known| known.1.elapsed() < COUNT_TTL) {
+    async fn count(
+        &self,
+        user: &UserId,
+        library: &Library,
+        age: Duration,
+    ) -> Result<u64, CallError> {
+        if let Some(known) = self.counts.get(user).filter(|known| known.1.elapsed() < age) {
             return Ok(known.0);
         }
         let items = count_items(library).await?;

@@ -19,10 +19,10 @@ use vademecum_import::ReaderLimits;
 use vademecum_model::{SourceName, Uri};
 use vademecum_vault::journal::ConflictCopies;
 
-use crate::import::{ImportError, ImportOptions, import_files};
+use crate::import::{ImportError, ImportOptions, ImportQuota, import_files};
 
-/// Folder of the library with the pages.
-const FOLDER: &str = "uploads/clips";
+/// Folder in the uploads of the library with the pages.
+const FOLDER: &str = "clips";
 
 /// A web page to save.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -93,9 +93,10 @@ pub async fn save_clip(
     library: &Library,
     clip: &Clip,
     limits: ReaderLimits,
+    quota: Option<ImportQuota>,
 ) -> Result<Uri, ClipError> {
     let (name, content) = clip.to_file()?;
-    let folder = library.folder().join(FOLDER);
+    let folder = library.uploads().join(FOLDER);
     let stored = tokio::task::spawn_blocking(move || store(&folder, &name, &content));
     let path = stored.await.map_err(std::io::Error::other)??;
     let options = ImportOptions {
@@ -105,6 +106,7 @@ pub async fn save_clip(
         follow_deletions: false,
         limits,
         conflict_copies: ConflictCopies::InLibrary,
+        quota,
     };
     let summary = import_files(library, &options, &(Arc::new(|_| {}) as _)).await?;
     let ledger = library.ledger();

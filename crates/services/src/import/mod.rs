@@ -11,7 +11,7 @@ mod tldw;
 mod watch;
 
 pub use error::ImportError;
-pub use pipeline::{ImportOptions, import_entries, import_files};
+pub use pipeline::{ImportOptions, ImportQuota, import_entries, import_files};
 pub use summary::ImportSummary;
 pub use tldw::{TargetUser, copy_folders};
 pub use watch::{WatchEvent, watch_files};

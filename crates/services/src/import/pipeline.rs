@@ -13,7 +13,8 @@ use std::{
 
 use futures_util::{StreamExt, stream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use vademecum_actors::{Library, OriginParts, SourceHandle, error_chain};
+use vademecum_actors::{CallError, Library, OriginParts, SourceHandle, UserRegistry, error_chain};
+use vademecum_core::auth::UserId;
 use vademecum_import as import;
 use vademecum_import::{
     FileEntry, ImportAttempt, ImportOutcome, Importer, Ledger, LedgerEntry, Problem, ReaderLimits,
@@ -28,6 +29,8 @@ use crate::progress::{ProgressCallback, ProgressCounter};
 
 /// Maximum number of drafts that are saved in one transaction.
 const MAX_BATCH_DRAFTS: usize = 500;
+/// Maximum number of drafts that are saved before the size of a library with a quota is measured again.
+const MAX_QUOTA_DRAFTS: usize = 20;
 /// Maximum size of the files whose drafts are saved in one transaction, in bytes.
 const MAX_BATCH_BYTES: u64 = 8 * 1_024 * 1_024;
 /// Maximum time for which a file that is read waits for others to be saved with it. A file that is
@@ -55,6 +58,17 @@ pub struct ImportOptions {
     pub limits: ReaderLimits,
     /// Where the library's version of an item goes if it contradicts the file.
     pub conflict_copies: ConflictCopies,
+    /// The user whose quotas hold; `None` for an import by the operator.
+    pub quota: Option<ImportQuota>,
+}
+
+/// A user whose quotas an import keeps.
+#[derive(Clone, Debug)]
+pub struct ImportQuota {
+    /// Libraries and their quotas.
+    pub registry: Arc<UserRegistry>,
+    /// The user.
+    pub user: UserId,
 }
 
 /// Imports files and returns a summary. Files that have not changed since the last import are not
@@ -370,17 +384,45 @@ impl ImportJob<'_> {
             return Ok(Vec::new());
         }
         let handle = self.source_handle(source)?;
-        let answers = if self.options.dry_run {
-            handle.dry_run(drafts).await?
-        } else {
-            handle.save_drafts(drafts, self.options.conflict_copies).await?
-        };
-        if answers.len() < count {
-            // The source failed as a whole, so its error is reported once.
-            answers.into_iter().collect::<Result<Vec<_>, _>>().map_err(ImportError::Save)?;
-            return Ok(Vec::new());
+        let (mut answers, mut rest) = (Vec::with_capacity(count), drafts);
+        while !rest.is_empty() {
+            let room = match self.room().await {
+                Ok(room) => room,
+                Err(error) => {
+                    let refused = || Err(SourceError::Refused(error.to_string()));
+                    answers.extend(rest.iter().map(|_| refused()));
+                    break;
+                }
+            };
+            let later = rest.split_off(room.min(rest.len()));
+            let (now, saved) = (
+                rest.len(),
+                if self.options.dry_run {
+                    handle.dry_run(rest).await?
+                } else {
+                    handle.save_drafts(rest, self.options.conflict_copies).await?
+                },
+            );
+            if saved.len() < now {
+                // The source failed as a whole, so its error is reported once.
+                saved.into_iter().collect::<Result<Vec<_>, _>>().map_err(ImportError::Save)?;
+                return Ok(Vec::new());
+            }
+            answers.extend(saved);
+            rest = later;
         }
         Ok(answers)
+    }
+
+    /// Returns how many drafts can be saved before the quotas are compared again, at least one, or an
+    /// error if one is reached.
+    async fn room(&self) -> Result<usize, CallError> {
+        let Some(ImportQuota { registry, user }) = &self.options.quota else {
+            return Ok(usize::MAX);
+        };
+        let room = registry.quotas().room(user, self.library).await?;
+        let most = if room.bytes < u64::MAX { MAX_QUOTA_DRAFTS } else { usize::MAX };
+        Ok(usize::try_from(room.items).map_or(most, |items| items.min(most)))
     }
 
     /// Reports deleted files. Their items are kept, unless deletions are followed.

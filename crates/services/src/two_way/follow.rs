@@ -190,6 +190,7 @@ async fn sync_once(
                 follow_deletions: true,
                 limits,
                 conflict_copies: ConflictCopies::InLibrary,
+                quota: None,
             };
             import_files(library, &options, &no_progress()).await?;
             Ok(BTreeMap::new())

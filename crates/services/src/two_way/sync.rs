@@ -154,6 +154,7 @@ pub async fn sync_folder(
             follow_deletions: true,
             limits,
             conflict_copies: ConflictCopies::BesideFile,
+            quota: None,
         },
         progress,
         report: SyncReport::default(),

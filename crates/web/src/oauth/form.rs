@@ -4,7 +4,9 @@ use actix_web::http::header::{self, HeaderMap};
 use url::form_urlencoded;
 use vademecum_oauth::Endpoint;
 
-use crate::templates::{CLIP_PATH, REVOKE_KEY_PATH, SAVE_CLIP_PATH, UPLOAD_PATH};
+use crate::templates::{
+    CLIP_PATH, REMOVE_UPLOAD_PATH, REVOKE_KEY_PATH, SAVE_CLIP_PATH, UPLOAD_PATH,
+};
 
 /// Paths to which forms are sent.
 const FORM_ENDPOINTS: [Endpoint; 7] = [
@@ -26,7 +28,7 @@ pub(crate) fn accepts_form(path: &str, headers: &HeaderMap) -> bool {
     if types.next().is_some() {
         return false;
     }
-    let takes_form = matches!(path, REVOKE_KEY_PATH | SAVE_CLIP_PATH)
+    let takes_form = matches!(path, REMOVE_UPLOAD_PATH | REVOKE_KEY_PATH | SAVE_CLIP_PATH)
         || FORM_ENDPOINTS.iter().any(|endpoint| endpoint.path() == path);
     (takes_form && kind.eq_ignore_ascii_case("application/x-www-form-urlencoded"))
         || (matches!(path, UPLOAD_PATH | CLIP_PATH)

@@ -1,5 +1,7 @@
 //! Saving of web pages: by the bookmarklet, through a form, and by programs with a key.
 
+use std::sync::Arc;
+
 use actix_multipart::Multipart;
 use actix_web::{
     FromRequest as _, HttpMessage as _, HttpRequest, HttpResponse,
@@ -16,6 +18,7 @@ use vademecum_core::{
 use vademecum_model::Uri;
 use vademecum_services::{
     clip::{Clip, ClipError, save_clip},
+    import::ImportQuota,
     permalink::item_path,
 };
 
@@ -127,13 +130,20 @@ async fn try_save(
         let problem = "saving a page needs the right `write` to the whole library";
         return Err((StatusCode::FORBIDDEN, problem.to_owned()));
     }
-    services
-        .registry
-        .quotas()
-        .check(principal.user(), &library)
+    let quotas = services.registry.quotas();
+    let room = quotas.room(principal.user(), &library).await;
+    let room = room.map_err(|error| refuse_call(&error))?.bytes;
+    let size = clip.html.len().max(clip.text.len());
+    if u64::try_from(size).is_ok_and(|size| size > room) {
+        let problem =
+            format!("the library has room for {room} bytes more, and the page has {size}");
+        return Err((StatusCode::INSUFFICIENT_STORAGE, problem));
+    }
+    let quota =
+        ImportQuota { registry: Arc::clone(&services.registry), user: principal.user().clone() };
+    save_clip(&library, clip, services.reader_limits, Some(quota))
         .await
-        .map_err(|error| refuse_call(&error))?;
-    save_clip(&library, clip, services.reader_limits).await.map_err(|error| refuse_clip(&error))
+        .map_err(|error| refuse_clip(&error))
 }
 
 fn refuse_call(error: &CallError) -> Refusal {

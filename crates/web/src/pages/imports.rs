@@ -1,14 +1,18 @@
 //! The imported files of the user.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use vademecum_core::{audit::AuditOutcome, auth::Right};
-use vademecum_import::{ImportOutcome, LedgerEntry, describe_unsupported};
+use vademecum_import::{ImportOutcome, Ledger, LedgerEntry, describe_unsupported};
 use vademecum_services::text::format_count;
 
 use super::{
-    super::oauth::AuditEvent,
+    super::oauth::{AuditEvent, foreign_form, redirect},
     page_request::{PageProblem, PageRequest},
     upload::{UploadError, receive_files},
 };
@@ -46,6 +50,48 @@ pub(super) async fn upload_files(request: HttpRequest, body: web::Payload) -> Ht
     }
 }
 
+/// Removes an upload. Its items stay, and the file is then missing.
+pub(super) async fn remove_upload(request: HttpRequest, body: web::Payload) -> HttpResponse {
+    let page = match PageRequest::open(&request).await {
+        Ok(page) => page,
+        Err(answer) => return answer,
+    };
+    let Some(form) = page.browser.read_form(&request, body).await else { return foreign_form() };
+    let name = PathBuf::from(form.get("file"));
+    let is_plain = name.components().all(|part| matches!(part, Component::Normal(_)));
+    if !may_write(&page) || !is_plain || form.get("file").is_empty() {
+        return foreign_form();
+    }
+    let library = page.services.library(page.principal());
+    let (ledger, path) = (library.ledger(), library.uploads().join(name));
+    let removed = web::block(move || remove_file(&ledger, &path)).await;
+    let outcome =
+        if matches!(removed, Ok(Ok(()))) { AuditOutcome::Ok } else { AuditOutcome::Error };
+    let event = AuditEvent::new("upload.remove", outcome);
+    page.browser.record(AuditEvent { user: Some(&page.login.user), ..event });
+    match removed {
+        Ok(Ok(())) => redirect(Section::Imports.path()),
+        Ok(Err(error)) => page.respond(Section::Imports, Err(PageProblem::internal(&error))),
+        Err(error) => page.respond(Section::Imports, Err(PageProblem::internal(&error))),
+    }
+}
+
+/// Removes a file, and records that it is missing.
+fn remove_file(ledger: &Ledger, path: &Path) -> io::Result<()> {
+    // The ledger may have the path as it is resolved.
+    let resolved = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    for path in [path, &resolved] {
+        let mut entries = ledger.entries_below(path).map_err(io::Error::other)?;
+        entries.iter_mut().for_each(|entry| entry.outcome = ImportOutcome::Missing);
+        ledger.record_entries(&entries, &[]).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
 /// Returns true if the user may add files. A user who does not see all items must not replace one.
 fn may_write(page: &PageRequest) -> bool {
     page.principal().has_right(Right::Write)
@@ -62,11 +108,20 @@ async fn respond(page: &PageRequest, report: Vec<String>) -> HttpResponse {
     let (only, offset) = (page.query.get("only").to_owned(), page.number("offset"));
     let ledger = library.ledger();
     let read = web::block(move || ledger.all_entries()).await;
+    let may_write = may_write(page);
+    let uploads = library.uploads();
+    let resolved = uploads.canonicalize().unwrap_or_default();
+    // The user of a server for one user knows its folders.
+    let paths = PathNames {
+        uploads: [uploads, resolved],
+        hides_folders: page.browser.oauth.has_passwords(),
+        may_write,
+    };
     let shown = match read {
         Ok(Ok(entries)) => {
-            let mut imports = summarize(&entries, only, offset);
+            let mut imports = summarize(&entries, only, offset, &paths);
             imports.report = report;
-            imports.may_write = may_write(page);
+            imports.may_write = may_write;
             Ok(imports_page(&page.form_context(), &imports))
         }
         Ok(Err(error)) => Err(PageProblem::internal(&error)),
@@ -75,7 +130,35 @@ async fn respond(page: &PageRequest, report: Vec<String>) -> HttpResponse {
     page.respond(Section::Imports, shown)
 }
 
-fn summarize(entries: &[LedgerEntry], only: String, offset: usize) -> Imports {
+/// How a user sees the paths of files.
+struct PathNames {
+    /// Folder with the uploads, as it is named and as it is resolved.
+    uploads: [PathBuf; 2],
+    /// Whether the folders of other files are hidden.
+    hides_folders: bool,
+    /// Whether the user may remove uploads.
+    may_write: bool,
+}
+
+impl PathNames {
+    /// Returns the name of an upload below its folder.
+    fn upload(&self, path: &Path) -> Option<String> {
+        let mut folders = self.uploads.iter().filter(|folder| !folder.as_os_str().is_empty());
+        let name = folders.find_map(|folder| path.strip_prefix(folder).ok())?;
+        Some(name.to_str()?.to_owned())
+    }
+
+    /// Returns the text for a path.
+    fn text(&self, path: &Path) -> String {
+        match (self.upload(path), path.file_name()) {
+            (Some(name), _) => name,
+            (None, Some(name)) if self.hides_folders => name.display().to_string(),
+            _ => path.display().to_string(),
+        }
+    }
+}
+
+fn summarize(entries: &[LedgerEntry], only: String, offset: usize, paths: &PathNames) -> Imports {
     let mut outcomes: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut unsupported: BTreeMap<&str, usize> = BTreeMap::new();
     for entry in entries {
@@ -93,7 +176,7 @@ fn summarize(entries: &[LedgerEntry], only: String, offset: usize) -> Imports {
         .iter()
         .filter(|entry| only.is_empty() || outcome_name(entry.outcome) == only)
         .skip(offset);
-    let files = matching.by_ref().take(FILES_PER_PAGE).map(describe_file).collect();
+    let files = matching.by_ref().take(FILES_PER_PAGE).map(|it| describe_file(it, paths)).collect();
     let next_offset = matching.next().map(|_| offset + FILES_PER_PAGE);
     Imports {
         files,
@@ -115,7 +198,7 @@ fn outcome_name(outcome: ImportOutcome) -> &'static str {
     }
 }
 
-fn describe_file(entry: &LedgerEntry) -> ImportedFile {
+fn describe_file(entry: &LedgerEntry, paths: &PathNames) -> ImportedFile {
     let mut details: Vec<String> = Vec::new();
     if let (ImportOutcome::Imported | ImportOutcome::Missing, Some(source)) =
         (entry.outcome, entry.source)
@@ -124,7 +207,10 @@ fn describe_file(entry: &LedgerEntry) -> ImportedFile {
     }
     details.extend(entry.problems.iter().map(ToString::to_string));
     ImportedFile {
-        path: entry.path.display().to_string(),
+        path: paths.text(&entry.path),
+        upload: paths
+            .upload(&entry.path)
+            .filter(|_| paths.may_write && entry.outcome != ImportOutcome::Missing),
         outcome: outcome_name(entry.outcome),
         details: details.join("; "),
     }

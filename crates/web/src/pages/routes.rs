@@ -13,7 +13,8 @@ use super::{
     health, home, imports, item, map, search, timeline,
 };
 use crate::templates::{
-    CLIP_PATH, REVOKE_KEY_PATH, SAVE_CLIP_PATH, Script, Section, StyleSheet, UPLOAD_PATH,
+    CLIP_PATH, REMOVE_UPLOAD_PATH, REVOKE_KEY_PATH, SAVE_CLIP_PATH, Script, Section, StyleSheet,
+    UPLOAD_PATH,
 };
 
 /// Adds the routes.
@@ -25,6 +26,7 @@ pub(crate) fn configure_page_routes(app: &mut web::ServiceConfig) {
         .route(Section::Map.path(), get().to(map::show_map))
         .route(Section::Imports.path(), get().to(imports::show_imports))
         .route(UPLOAD_PATH, post().to(imports::upload_files))
+        .route(REMOVE_UPLOAD_PATH, post().to(imports::remove_upload))
         .route(Section::Collections.path(), get().to(collections::show_collections))
         .route(Section::Activity.path(), get().to(activity::show_activity))
         .route(Section::Clients.path(), get().to(account::show_clients))

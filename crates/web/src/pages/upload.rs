@@ -1,20 +1,23 @@
 //! Files that a user drops on a page. They are kept in the folder `uploads` of the library, so that
 //! a file with the same name updates its items, and are read like all imported files.
 
-use std::{io::Write as _, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    io::Write as _,
+    path::{MAIN_SEPARATOR, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use actix_multipart::{Field, Multipart, MultipartError};
 use actix_web::{FromRequest as _, HttpRequest, http::StatusCode, web};
 use futures_util::StreamExt as _;
 use tempfile::NamedTempFile;
 use vademecum_actors::{CallError, Library};
-use vademecum_services::import::{ImportError, ImportOptions, import_files};
+use vademecum_services::import::{ImportError, ImportOptions, ImportQuota, import_files};
 use vademecum_vault::journal::ConflictCopies;
 
 use super::page_request::PageRequest;
 
-/// Folder of the library with the files.
-const UPLOADS: &str = "uploads";
 /// Maximum size of all files of a form, in bytes.
 const MAX_UPLOAD_BYTES: usize = 64 << 20;
 /// Maximum number of files of a form.
@@ -53,6 +56,11 @@ pub(super) enum UploadError {
     /// The library is full.
     #[error("{0}")]
     Quota(CallError),
+    /// The files are larger than what is left of the quota.
+    #[error(
+        "The library has room for {0} bytes more, and the files are larger. Nothing was imported."
+    )]
+    NoRoom(usize),
     /// The files cannot be kept.
     #[error("The files cannot be stored: {0}. Nothing was imported.")]
     Storage(#[from] std::io::Error),
@@ -68,7 +76,7 @@ impl UploadError {
             Self::ReadOnly | Self::Foreign => StatusCode::FORBIDDEN,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::NoFile | Self::Transfer(_) => StatusCode::BAD_REQUEST,
-            Self::Quota(_) => StatusCode::INSUFFICIENT_STORAGE,
+            Self::Quota(_) | Self::NoRoom(_) => StatusCode::INSUFFICIENT_STORAGE,
             Self::Storage(_) | Self::Import(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -87,9 +95,14 @@ pub(super) async fn receive_files(
     body: web::Payload,
 ) -> Result<Vec<String>, UploadError> {
     let library = page.services.library(page.principal());
-    let quotas = page.services.registry.quotas();
-    quotas.check(&page.login.user, &library).await.map_err(UploadError::Quota)?;
-    let received = receive(page, request, body, &library);
+    let quota = ImportQuota {
+        registry: Arc::clone(&page.services.registry),
+        user: page.login.user.clone(),
+    };
+    let room = quota.registry.quotas().room(&quota.user, &library).await;
+    let room = room.map_err(UploadError::Quota)?.bytes;
+    let room = usize::try_from(room).unwrap_or(usize::MAX);
+    let received = receive(page, request, body, &library, room);
     let received = tokio::time::timeout(UPLOAD_TIMEOUT, received).await;
     let received = received.map_err(|_| UploadError::Transfer("it took too long".to_owned()))??;
     if received.is_empty() {
@@ -103,25 +116,34 @@ pub(super) async fn receive_files(
         follow_deletions: false,
         limits: page.services.reader_limits,
         conflict_copies: ConflictCopies::InLibrary,
+        quota: Some(quota),
     };
     let summary = import_files(&library, &options, &(Arc::new(|_| {}) as _)).await?;
     library.start_indexing();
-    Ok(summary.format_problems().into_iter().chain(summary.format_report()).collect())
+    // The folders of the server are none of the user's business.
+    let uploads = format!("{}{MAIN_SEPARATOR}", library.uploads().display());
+    let lines = summary.format_problems().into_iter().chain(summary.format_report());
+    Ok(lines.map(|line| line.replace(&uploads, "")).collect())
 }
 
-/// Reads the form into temporary files. The token comes first, so that nothing of a form of another
-/// origin is written.
+/// Reads the form into temporary files of at most `room` bytes. The token comes first, so that
+/// nothing of a form of another origin is written.
 async fn receive(
     page: &PageRequest,
     request: &HttpRequest,
     body: web::Payload,
     library: &Library,
+    room: usize,
 ) -> Result<Vec<(NamedTempFile, PathBuf)>, UploadError> {
     let mut form = Multipart::from_request(request, &mut body.into_inner())
         .await
         .map_err(|error| UploadError::Transfer(error.to_string()))?;
-    let folder = library.folder().join(UPLOADS);
-    let (mut is_own, mut left, mut files) = (false, MAX_UPLOAD_BYTES, Vec::new());
+    let folder = library.uploads();
+    let (mut is_own, mut left, mut files) = (false, MAX_UPLOAD_BYTES.min(room), Vec::new());
+    let too_large = || match room {
+        ..MAX_UPLOAD_BYTES => UploadError::NoRoom(room),
+        _ => UploadError::TooLarge,
+    };
     while let Some(field) = form.next().await {
         let mut field = field?;
         let disposition = field.content_disposition().cloned();
@@ -144,7 +166,7 @@ async fn receive(
         let mut file = NamedTempFile::new_in(&folder)?;
         while let Some(chunk) = field.next().await {
             let chunk = chunk?;
-            left = left.checked_sub(chunk.len()).ok_or(UploadError::TooLarge)?;
+            left = left.checked_sub(chunk.len()).ok_or_else(too_large)?;
             file = web::block(move || file.write_all(&chunk).map(|()| file))
                 .await
                 .map_err(std::io::Error::other)??;

@@ -13,10 +13,15 @@ pub(crate) const FILES_PER_PAGE: usize = 100;
 /// Path of the form that imports files.
 pub(crate) const UPLOAD_PATH: &str = "/imports/upload";
 
+/// Path of the form that removes an upload.
+pub(crate) const REMOVE_UPLOAD_PATH: &str = "/imports/remove";
+
 /// A file and its outcome.
 #[derive(Debug)]
 pub(crate) struct ImportedFile {
     pub(crate) path: String,
+    /// Name of the upload, if the user may remove it.
+    pub(crate) upload: Option<String>,
     /// Outcome, such as `imported`.
     pub(crate) outcome: &'static str,
     /// Items and problems, as text.
@@ -53,7 +58,7 @@ pub(crate) fn imports_page(context: &FormContext, imports: &Imports) -> Page {
         }
         @if imports.may_write { (render_upload_form(context)) }
         (unsupported(&imports.unsupported))
-        (files(imports))
+        (files(context, imports))
     };
     Page::new("Imports", content)
 }
@@ -84,7 +89,7 @@ fn unsupported(groups: &[UnsupportedFiles]) -> Markup {
     }
 }
 
-fn files(imports: &Imports) -> Markup {
+fn files(context: &FormContext, imports: &Imports) -> Markup {
     let all: usize = imports.outcomes.iter().map(|(_, files)| files).sum();
     let path = |offset: usize| {
         let offset = if offset == 0 { String::new() } else { offset.to_string() };
@@ -112,6 +117,15 @@ fn files(imports: &Imports) -> Markup {
                         span.outcome { (file.outcome) } " "
                         span.path dir="auto" { (file.path) }
                         @if !file.details.is_empty() { " " span.muted dir="auto" { (file.details) } }
+                        @if let Some(name) = &file.upload {
+                            form method="post" action=(REMOVE_UPLOAD_PATH) {
+                                (context.hidden_fields())
+                                input type="hidden" name="file" value=(name);
+                                button.quiet type="submit" aria-label={ "Remove the file " (name) } {
+                                    "Remove"
+                                }
+                            }
+                        }
                     }
                 }
             }

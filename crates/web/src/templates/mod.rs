@@ -40,7 +40,9 @@ pub(crate) use consent::{SOURCES, consent_page};
 pub(crate) use fields::FormContext;
 pub(crate) use health::{Health, health_page};
 pub(crate) use home::home_page;
-pub(crate) use imports::{FILES_PER_PAGE, ImportedFile, Imports, UPLOAD_PATH, imports_page};
+pub(crate) use imports::{
+    FILES_PER_PAGE, ImportedFile, Imports, REMOVE_UPLOAD_PATH, UPLOAD_PATH, imports_page,
+};
 pub(crate) use item::{ItemPage, item_page, similar_page};
 pub(crate) use layout::{Frame, Page, Section};
 pub(crate) use login::{LoginPage, login_code_page, login_page};
