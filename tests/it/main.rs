@@ -36,6 +36,7 @@ mod databases;
 mod deep_research;
 mod delegation;
 mod doc_names;
+mod documented_tests;
 mod embeddings;
 mod errors;
 mod eval;
