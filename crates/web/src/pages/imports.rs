@@ -86,7 +86,9 @@ fn remove_file(ledger: &Ledger, path: &Path) -> io::Result<()> {
     }
     for path in [path, &resolved] {
         let mut entries = ledger.entries_below(path).map_err(io::Error::other)?;
-        entries.iter_mut().for_each(|entry| entry.outcome = ImportOutcome::Missing);
+        for entry in &mut entries {
+            entry.outcome = ImportOutcome::Missing;
+        }
         ledger.record_entries(&entries, &[]).map_err(io::Error::other)?;
     }
     Ok(())
