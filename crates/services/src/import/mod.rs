@@ -5,6 +5,7 @@
 mod error;
 mod named_path;
 mod pipeline;
+mod read_ahead;
 mod selection;
 mod summary;
 mod tldw;

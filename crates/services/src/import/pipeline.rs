@@ -3,16 +3,11 @@
 use std::{
     collections::{BTreeSet, HashMap},
     io::ErrorKind,
-    num::NonZero,
     path::{Path, PathBuf},
-    pin::pin,
     sync::Arc,
-    thread,
     time::{Duration, Instant},
 };
 
-use futures_util::{StreamExt, stream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use vademecum_actors::{CallError, Library, OriginParts, SourceHandle, UserRegistry, error_chain};
 use vademecum_core::auth::UserId;
 use vademecum_import as import;
@@ -24,7 +19,9 @@ use vademecum_model::{Draft, SaveOutcome, SourceName, Uri};
 use vademecum_source::SourceError;
 use vademecum_vault::journal::{ConflictCopies, ExportedVersions};
 
-use super::{error::ImportError, selection::select_changed, summary::ImportSummary};
+use super::{
+    error::ImportError, read_ahead::read_ahead, selection::select_changed, summary::ImportSummary,
+};
 use crate::progress::{ProgressCallback, ProgressCounter};
 
 /// Maximum number of drafts that are saved in one transaction.
@@ -36,12 +33,6 @@ const MAX_BATCH_BYTES: u64 = 8 * 1_024 * 1_024;
 /// Maximum time for which a file that is read waits for others to be saved with it. A file that is
 /// slow to parse does not keep those before it from being saved.
 const MAX_BATCH_TIME: Duration = Duration::from_secs(1);
-/// Maximum size of the files that are read ahead, in bytes. It equals the size of a batch, so that
-/// the next batch is ready when the previous one is saved.
-const MAX_READ_AHEAD_BYTES: u32 = 8 * 1_024 * 1_024;
-/// Minimum cost of a file against the read-ahead limit, in bytes. It limits the number of files
-/// that are read ahead to 512.
-const MIN_FILE_COST_BYTES: u32 = MAX_READ_AHEAD_BYTES / 512;
 
 /// Files to import, and the treatment of their items.
 #[derive(Debug)]
@@ -495,40 +486,4 @@ fn file_problem(path: &Path, error: &dyn std::error::Error) -> Problem {
         .into_iter()
         .find_map(|path| reason.strip_prefix(&path).map(str::to_owned));
     Problem { place: String::new(), reason: bare.unwrap_or(reason) }
-}
-
-/// A file that was read ahead, and its share of the read-ahead budget.
-type ReadAheadFile = (ImportAttempt, OwnedSemaphorePermit);
-
-/// Reads files on all cores while others are saved, and sends them in order. Sizes are in bytes.
-fn read_ahead(
-    pool: ReaderPool,
-    kind: Option<SourceName>,
-    files: Vec<(FileEntry, u64)>,
-) -> mpsc::UnboundedReceiver<ReadAheadFile> {
-    // The semaphore bounds the queue, so that an unbounded channel suffices.
-    let (sender, receiver) = mpsc::unbounded_channel();
-    let room = Arc::new(Semaphore::new(MAX_READ_AHEAD_BYTES as usize));
-    let pool = Arc::new(pool);
-    let hands = thread::available_parallelism().map_or(1, NonZero::get);
-    actix::spawn(async move {
-        let find_room = |(found, size): (FileEntry, u64)| {
-            let bytes = u32::try_from(size)
-                .unwrap_or(u32::MAX)
-                .clamp(MIN_FILE_COST_BYTES, MAX_READ_AHEAD_BYTES);
-            let room = Arc::clone(&room).acquire_many_owned(bytes);
-            async move { (found, room.await) }
-        };
-        let read = |(found, room)| {
-            let pool = Arc::clone(&pool);
-            async move { (tokio::task::spawn_blocking(move || pool.read(kind, found)).await, room) }
-        };
-        let mut readings = pin!(stream::iter(files).then(find_room).map(read).buffered(hands));
-        while let Some((Ok(read), Ok(room))) = readings.next().await {
-            if sender.send((read, room)).is_err() {
-                break;
-            }
-        }
-    });
-    receiver
 }
