@@ -80,7 +80,7 @@ fn account_is_guessed_ten_times_from_all_addresses() {
     assert_eq!(log_in(&stranger, "ada", OAuthServer::PASSWORD), 429, "not even compared");
     own.move_to("203.0.113.1");
     assert_eq!(log_in(&own, "ada", OAuthServer::PASSWORD), 303, "this browser is known");
-    // The mark of one account is none of another, and none that somebody made up.
+    // A mark is valid for its own account only, and a forged mark is invalid.
     let mark = own.cookie("__Host-vademecum-browser").unwrap();
     for (name, mark) in [("nobody", mark.as_str()), ("ada", "made-up"), ("ada", &mark[1..])] {
         let stranger = served.browser();

@@ -62,6 +62,8 @@ pub struct ItemTable {
     pub row_of_key: &'static str,
     /// Column with the title.
     pub title: &'static str,
+    /// Column with the web address; `NULL`, which equals none, if items have no address.
+    pub address: &'static str,
     /// Condition that an item is not deleted.
     pub live: &'static str,
     /// The full-text table.
@@ -158,6 +160,7 @@ impl ItemTable {
             .replace("{key}", self.key)
             .replace("{row_of_key}", self.row_of_key)
             .replace("{title}", self.title)
+            .replace("{address}", self.address)
             .replace("{live}", self.live)
             .replace("{source}", self.source.as_str())
             .replace("{full_text}", self.full_text.name);

@@ -18,6 +18,7 @@ const ITEM_TABLE: ItemTable = ItemTable {
     key: "row * 2",
     row_of_key: "rowid / 2",
     title: "title",
+    address: "NULL",
     live: "deleted = 0",
     full_text: &FULL_TEXT_TABLE,
     keywords: Some(KEYWORD_TABLES),

@@ -3,9 +3,7 @@
 use std::sync::LazyLock;
 
 use vademecum_model::SourceName;
-use vademecum_source::{
-    IdType, ItemStatements, ItemTable, KeywordStamp, KeywordTables, ListStatements,
-};
+use vademecum_source::{IdType, ItemStatements, ItemTable, KeywordStamp, KeywordTables};
 
 use crate::full_text::FULL_TEXT_TABLE;
 
@@ -22,6 +20,7 @@ const ITEM_TABLE: ItemTable = ItemTable {
     key: "id",
     row_of_key: "rowid",
     title: "title",
+    address: "url",
     live: "deleted = 0 AND is_trash = 0",
     full_text: &FULL_TEXT_TABLE,
     keywords: Some(KEYWORD_TABLES),
@@ -38,10 +37,5 @@ pub(crate) const KEYWORD_TABLES: KeywordTables = KeywordTables {
 /// Statements of the default methods of [`Source`].
 pub(crate) static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
     let shared = ITEM_TABLE.statements(own_statements!());
-    ItemStatements {
-        list: ListStatements { find_sql: sql!("find"), ..shared.list },
-        versions_sql: VERSIONS_SQL,
-        stats_sql: sql!("stats"),
-        ..shared
-    }
+    ItemStatements { versions_sql: VERSIONS_SQL, stats_sql: sql!("stats"), ..shared }
 });

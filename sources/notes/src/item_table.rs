@@ -22,6 +22,7 @@ const ITEM_TABLE: ItemTable = ItemTable {
     key: "row",
     row_of_key: "rowid",
     title: "title",
+    address: "NULL",
     live: "deleted = 0",
     full_text: &FULL_TEXT_TABLE,
     keywords: Some(KEYWORD_TABLES),

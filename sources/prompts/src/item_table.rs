@@ -16,6 +16,7 @@ const ITEM_TABLE: ItemTable = ItemTable {
     key: "id",
     row_of_key: "rowid",
     title: "name",
+    address: "NULL",
     live: "deleted = 0",
     full_text: &FULL_TEXT_TABLE,
     keywords: Some(KEYWORD_TABLES),

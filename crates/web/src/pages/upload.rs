@@ -56,7 +56,7 @@ pub(super) enum UploadError {
     /// The library is full.
     #[error("{0}")]
     Quota(CallError),
-    /// The files are larger than what is left of the quota.
+    /// The files exceed the quota by themselves or with the library.
     #[error(
         "The library has room for {0} bytes more, and the files are larger. Nothing was imported."
     )]
