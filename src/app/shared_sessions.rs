@@ -1,9 +1,6 @@
 //! Records of protocol sessions in the archive, so that any server continues them.
 
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{sync::Arc, time::Duration};
 
 use vademecum_core::auth::UserId;
 use vademecum_mcp::{SessionId, SessionRecords, Unreachable};
@@ -36,7 +33,7 @@ impl ArchivedSessions {
 
 impl SessionRecords for ArchivedSessions {
     fn save(&self, owner: &UserId, id: &SessionId, record: Vec<u8>, ttl: Duration) {
-        let value = SharedValue { bytes: record, expires_at: SystemTime::now().checked_add(ttl) };
+        let value = SharedValue { bytes: record, ttl: Some(ttl) };
         let key = id.as_str().as_bytes();
         self.call(|archive| archive.set_values(owner.as_str(), KIND, &[(key, value)])).ok();
     }

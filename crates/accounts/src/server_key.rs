@@ -47,7 +47,7 @@ impl ServerKey {
         let secret = match data.archive() {
             None => secret,
             Some(followed) => {
-                let own = SharedValue { bytes: secret, expires_at: None };
+                let own = SharedValue { bytes: secret, ttl: None };
                 let kept = followed.archive().value_or_insert("", SHARED_KIND, b"", &own);
                 kept.map_err(io::Error::other)?.bytes
             }
@@ -71,7 +71,7 @@ impl ServerKey {
     pub fn upload(data: &DataFolder) -> io::Result<bool> {
         let path = data.path().join(SECRET_FILE);
         let Some(followed) = data.archive().filter(|_| path.exists()) else { return Ok(true) };
-        let own = SharedValue { bytes: fs::read(path)?, expires_at: None };
+        let own = SharedValue { bytes: fs::read(path)?, ttl: None };
         let kept = followed.archive().value_or_insert("", SHARED_KIND, b"", &own);
         Ok(kept.map_err(io::Error::other)?.bytes == own.bytes)
     }

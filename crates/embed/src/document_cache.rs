@@ -95,10 +95,12 @@ impl DocumentCache {
         vectors: impl Iterator<Item = (&'a VectorKey, &'a [f32])>,
     ) -> Result<(), StoreError> {
         let Some(shared) = &self.shared else { return Ok(()) };
-        let expires_at = SystemTime::now().checked_add(SHARED_TTL);
         let values: Vec<(&[u8], SharedValue)> = vectors
             .map(|(key, vector)| {
-                (key.as_slice(), SharedValue { bytes: vector::to_bytes(vector), expires_at })
+                (
+                    key.as_slice(),
+                    SharedValue { bytes: vector::to_bytes(vector), ttl: Some(SHARED_TTL) },
+                )
             })
             .collect();
         Ok(shared.archive().set_values("", SHARED_KIND, &values)?)

@@ -4,7 +4,7 @@
 //! follows the entries into an SQLite file, and proposes each transaction as one write. The calls
 //! block, because stores are synchronous.
 
-use std::{fmt::Debug, ops::ControlFlow, time::SystemTime};
+use std::{fmt::Debug, ops::ControlFlow, time::Duration};
 
 use uuid::Uuid;
 
@@ -81,8 +81,9 @@ pub enum Followed {
 pub struct SharedValue {
     /// Contents, in a format that depends on the kind of the value.
     pub bytes: Vec<u8>,
-    /// Time after which the value does not exist; `None` means that it never expires.
-    pub expires_at: Option<SystemTime>,
+    /// Time from now, by the clock of the archive, after which the value does not exist; `None` means
+    /// that it never expires.
+    pub ttl: Option<Duration>,
 }
 
 /// Failure of a call to an archive. The variants differ in whether a write may be stored.
@@ -105,7 +106,7 @@ pub enum ArchiveError {
         /// Newest schema that this program supports.
         known: u32,
     },
-    /// The archive answered with an error.
+    /// The archive answered with an error. For a write: nothing is stored.
     #[error("the archive refused a statement: {0}")]
     Refused(String),
 }
@@ -191,6 +192,34 @@ pub trait Archive: Debug + Send + Sync + 'static {
         key: &[u8],
         value: &SharedValue,
     ) -> Result<SharedValue, ArchiveError>;
+
+    /// Extends the life of a value if it is still this one and has not expired. Returns `false` if
+    /// not.
+    fn extend_value(
+        &self,
+        user: &str,
+        kind: &str,
+        key: &[u8],
+        value: &SharedValue,
+    ) -> Result<bool, ArchiveError>;
+
+    /// Removes a value if it is still this one.
+    fn release_value(
+        &self,
+        user: &str,
+        kind: &str,
+        key: &[u8],
+        bytes: &[u8],
+    ) -> Result<(), ArchiveError>;
+
+    /// Returns a number that is greater than all before of this key, and at least `least`.
+    fn next_number(
+        &self,
+        user: &str,
+        kind: &str,
+        key: &[u8],
+        least: u64,
+    ) -> Result<u64, ArchiveError>;
 
     /// Removes a shared value. Returns `false` if there was none.
     fn remove_value(&self, user: &str, kind: &str, key: &[u8]) -> Result<bool, ArchiveError>;

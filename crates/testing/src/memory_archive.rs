@@ -7,7 +7,7 @@ use std::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use vademecum_store::{
@@ -26,7 +26,14 @@ pub struct MemoryArchive {
 #[derive(Clone, Debug, Default)]
 pub struct Content {
     parts: BTreeMap<(String, String), Part>,
-    values: BTreeMap<(String, String, Vec<u8>), SharedValue>,
+    values: BTreeMap<(String, String, Vec<u8>), StoredValue>,
+}
+
+/// A shared value and the time at which it expires.
+#[derive(Clone, Debug)]
+struct StoredValue {
+    bytes: Vec<u8>,
+    expires_at: Option<SystemTime>,
 }
 
 /// Table and encoded primary key of a row.
@@ -163,8 +170,12 @@ impl Archive for MemoryArchive {
         key: &[u8],
     ) -> Result<Option<SharedValue>, ArchiveError> {
         let key = (user.to_owned(), kind.to_owned(), key.to_vec());
-        let found = self.reach()?.values.get(&key).cloned();
-        Ok(found.filter(|it| it.expires_at.is_none_or(|at| at > SystemTime::now())))
+        let (found, now) = (self.reach()?.values.get(&key).cloned(), SystemTime::now());
+        let found = found.filter(|it| it.expires_at.is_none_or(|at| at > now));
+        Ok(found.map(|it| {
+            let left = |at: SystemTime| at.duration_since(now).unwrap_or(Duration::ZERO);
+            SharedValue { bytes: it.bytes, ttl: it.expires_at.map(left) }
+        }))
     }
 
     fn values(
@@ -185,7 +196,8 @@ impl Archive for MemoryArchive {
         let mut content = self.reach()?;
         for (key, value) in values {
             let key = (user.to_owned(), kind.to_owned(), key.to_vec());
-            content.values.insert(key, value.clone());
+            let expires_at = value.ttl.map(|ttl| SystemTime::now() + ttl);
+            content.values.insert(key, StoredValue { bytes: value.bytes.clone(), expires_at });
         }
         Ok(())
     }
@@ -202,6 +214,48 @@ impl Archive for MemoryArchive {
         }
         self.set_values(user, kind, &[(key, value.clone())])?;
         Ok(value.clone())
+    }
+
+    fn extend_value(
+        &self,
+        user: &str,
+        kind: &str,
+        key: &[u8],
+        value: &SharedValue,
+    ) -> Result<bool, ArchiveError> {
+        let is_same = self.value(user, kind, key)?.is_some_and(|it| it.bytes == value.bytes);
+        if is_same {
+            self.set_values(user, kind, &[(key, value.clone())])?;
+        }
+        Ok(is_same)
+    }
+
+    fn release_value(
+        &self,
+        user: &str,
+        kind: &str,
+        key: &[u8],
+        bytes: &[u8],
+    ) -> Result<(), ArchiveError> {
+        let key = (user.to_owned(), kind.to_owned(), key.to_vec());
+        self.reach()?.values.retain(|stored, value| *stored != key || value.bytes != bytes);
+        Ok(())
+    }
+
+    fn next_number(
+        &self,
+        user: &str,
+        kind: &str,
+        key: &[u8],
+        least: u64,
+    ) -> Result<u64, ArchiveError> {
+        let before = self
+            .value(user, kind, key)?
+            .map_or(0, |stored| u64::from_be_bytes(stored.bytes.try_into().expect("a number")));
+        let number = least.max(before + 1);
+        let value = SharedValue { bytes: number.to_be_bytes().to_vec(), ttl: None };
+        self.set_values(user, kind, &[(key, value)])?;
+        Ok(number)
     }
 
     fn remove_value(&self, user: &str, kind: &str, key: &[u8]) -> Result<bool, ArchiveError> {

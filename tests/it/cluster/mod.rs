@@ -1,5 +1,6 @@
 //! Several servers that follow one archive.
 
+mod collections;
 mod faults;
 mod proxy;
 mod sharing;

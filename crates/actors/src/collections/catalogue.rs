@@ -16,13 +16,13 @@ use vademecum_core::auth::{Principal, UserId};
 use vademecum_model::{CorpusStatistics, Deadline, SourceAccess, SourceName, Timestamp};
 use vademecum_replication::{ArchivedStore, Upload};
 use vademecum_search::FtsQuery;
-use vademecum_store::{DataFolder, Database, Durability, PartName, Store};
+use vademecum_store::{DataFolder, Database, Durability, FileState, PartName, Store};
 
 use super::{
     CollectionError, CollectionRecord,
     build_claim::BuildClaim,
     collection_files, folder_scan,
-    generation_lease::{GenerationLease, LeaseError},
+    generation_lease::{self, GenerationLease, LeaseError},
     sql,
 };
 
@@ -227,6 +227,9 @@ impl Catalogue {
         }
         let path = self.collections_folder.join(file);
         let may_be_created = collection_files::is_initial(file) || self.data.archive().is_some();
+        if self.data.archive().is_some() && path.exists() {
+            self.remove_leftover(&path);
+        }
         if may_be_created && !path.exists() {
             // Readers find a file without documents, which exists for as long as they use it. If
             // another server built the collection, the first read fetches it.
@@ -244,11 +247,25 @@ impl Catalogue {
         Ok(collection)
     }
 
+    /// Removes the file of a build that was interrupted before it was stored in the archive, if the
+    /// archive has rows under its name: those of another server. They are fetched into a new file.
+    fn remove_leftover(&self, path: &Path) {
+        let store = self.data.collection_store(path.to_owned());
+        let is_own = matches!(store.file_state(), Ok(FileState::Own | FileState::Uploading(_)));
+        if is_own && store.has_archived_rows().is_ok_and(|has_rows| has_rows) {
+            tracing::info!(file = %path.display(), "the file of an interrupted build is replaced");
+            generation_lease::retire(path);
+        }
+    }
+
     /// Claims the build of a collection among all servers of an archive, or returns
-    /// [`CollectionError::Busy`]. Without an archive it always succeeds.
+    /// [`CollectionError::Busy`]. Without an archive it always succeeds. The caller holds the lock of
+    /// the collection on this server.
     pub(super) fn claim_build(&self, name: &str) -> Result<Option<BuildClaim>, CollectionError> {
         let Some(followed) = self.data.archive() else { return Ok(None) };
-        BuildClaim::acquire(Arc::clone(followed.archive()), name).map(Some)
+        let record = self.find_record(name)?;
+        let least = collection_files::next_number(&self.collections_folder, name, record.as_ref())?;
+        BuildClaim::acquire(Arc::clone(followed.archive()), name, least).map(Some)
     }
 
     /// Stores a file that was just built in the archive, if there is one, so that other servers can
@@ -292,17 +309,35 @@ impl Catalogue {
         added.ok_or_else(|| CollectionError::NameTaken(name.to_owned()))
     }
 
-    /// Updates file, owner and plan of a collection. All processes use the new file from their next
-    /// request on.
-    pub fn update_record(&self, record: &CollectionRecord) -> Result<(), CollectionError> {
+    /// Replaces the file of a collection by a newer one, and its owner and plan. All processes use the
+    /// new file from their next request on. Returns the replaced file. Fails with
+    /// [`CollectionError::TakenOver`] if the collection has a newer file already, or was removed.
+    pub(super) fn publish(&self, record: &CollectionRecord) -> Result<String, CollectionError> {
+        let source = named_params! { ":source_id": record.source_id };
         let parameters = named_params! {
             ":source_id": record.source_id, ":owner": record.owner, ":file": record.file,
             ":plan": record.plan, ":now": Timestamp::now(),
         };
+        let number = collection_files::file_number(&record.file);
         self.store.write(Durability::Full, |writer| {
-            writer.execute(sql::UPDATE, parameters)?;
-            Ok(())
+            let current: Option<String> =
+                writer.query_first(sql::FILE, source, |row| row.get("file"))?;
+            let older = current.filter(|file| collection_files::file_number(file) < number);
+            let replaced = older.ok_or_else(|| CollectionError::TakenOver(record.name.clone()))?;
+            writer.execute(sql::SWAP, parameters)?;
+            Ok(replaced)
         })
+    }
+
+    /// Updates owner and plan of a collection. Returns `false`, and changes nothing, if the collection
+    /// has another file than `record`, or was removed.
+    pub(super) fn update_plan(&self, record: &CollectionRecord) -> Result<bool, CollectionError> {
+        let parameters = named_params! {
+            ":source_id": record.source_id, ":owner": record.owner, ":file": record.file,
+            ":plan": record.plan, ":now": Timestamp::now(),
+        };
+        self.store
+            .write(Durability::Full, |writer| Ok(writer.execute(sql::UPDATE, parameters)? > 0))
     }
 
     /// Removes a collection from the catalogue. Its file stays.
@@ -398,7 +433,9 @@ mod tests {
         // The first build ends.
         let record = catalogue.find_record("docs").unwrap().unwrap();
         let record = CollectionRecord { file: "docs.1.db".to_owned(), ..record };
-        catalogue.update_record(&record).unwrap();
+        assert_eq!(catalogue.publish(&record).unwrap(), initial);
+        let late = catalogue.publish(&record);
+        assert!(matches!(late, Err(CollectionError::TakenOver(_))), "a newer file stays");
         catalogue.close_replaced();
         collection_files::remove_unused(catalogue.folder(), "docs", Some(&record)).unwrap();
         let count = |collection: &Collection| {

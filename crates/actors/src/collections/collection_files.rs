@@ -65,16 +65,21 @@ pub(super) fn is_initial(file: &str) -> bool {
     parse_file_name(file).is_some_and(|(_, number)| number == INITIAL_NUMBER)
 }
 
-/// Returns an unused file name for a collection, with a number greater than all before.
-pub(super) fn next_file_name(
+/// Returns an unused number for the file of a collection, greater than all before.
+pub(super) fn next_number(
     folder: &Path,
-    record: &CollectionRecord,
-) -> Result<String, CollectionError> {
-    let taken =
-        list_numbered(folder)?.into_iter().filter(|file| is_same_name(&file.name, &record.name));
+    name: &str,
+    record: Option<&CollectionRecord>,
+) -> Result<u64, CollectionError> {
+    let taken = list_numbered(folder)?.into_iter().filter(|file| is_same_name(&file.name, name));
     let greatest = taken.map(|file| file.number).max().unwrap_or(0);
-    let current = parse_file_name(&record.file).map_or(0, |(_, number)| number);
-    Ok(file_name(&record.name, greatest.max(current) + 1))
+    let current = record.map_or(0, |record| file_number(&record.file));
+    Ok(greatest.max(current) + 1)
+}
+
+/// Returns the number in a file name.
+pub(super) fn file_number(file: &str) -> u64 {
+    parse_file_name(file).map_or(0, |(_, number)| number)
 }
 
 /// Retires the files of a collection that its record does not refer to: all of them if `record` is
@@ -162,7 +167,8 @@ fn list_numbered(folder: &Path) -> Result<Vec<NumberedFile>, CollectionError> {
     Ok(found)
 }
 
-fn file_name(name: &str, number: u64) -> String {
+/// Returns the file name of a collection with this number.
+pub(super) fn file_name(name: &str, number: u64) -> String {
     format!("{name}.{number}.db")
 }
 
@@ -271,8 +277,15 @@ mod tests {
     #[test]
     fn file_numbers_are_never_reused() {
         let folder = folder_with(&ALL);
-        assert_eq!(next_file_name(folder.path(), &record("Docs.2.db", "")).unwrap(), "Docs.4.db");
-        assert_eq!(next_file_name(folder.path(), &record("Docs.9.db", "")).unwrap(), "Docs.10.db");
+        let next = |file: &str| {
+            let number = next_number(folder.path(), "docs", Some(&record(file, ""))).unwrap();
+            file_name("Docs", number)
+        };
+        assert_eq!(
+            (next("Docs.2.db").as_str(), next("Docs.9.db").as_str()),
+            ("Docs.4.db", "Docs.10.db")
+        );
+        assert_eq!(next_number(folder.path(), "new", None).unwrap(), 1);
         assert_eq!(initial_file_name("Docs"), "Docs.0.db");
         for name in ["a.db", "a.1.db-wal", "a.+1.db", "a..db"] {
             assert_eq!(parse_file_name(name), None, "{name}");

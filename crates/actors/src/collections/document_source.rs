@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use vademecum_collections::Document;
+use vademecum_collections::{Document, SyncState};
 use vademecum_import::Problem;
+use vademecum_model::Timestamp;
 
-use super::{CollectionError, folder_scan::MissingFolder};
+use super::{CollectionError, chunk_vectors::ChunkEmbedder, folder_scan::MissingFolder};
 
 /// Identifiers and content hashes of the documents in a collection.
 pub(super) type KnownHashes = BTreeMap<String, String>;
@@ -58,4 +59,15 @@ pub(super) struct Batch {
     pub(super) skipped: Vec<Problem>,
     /// Number of files or rows read so far, and their total.
     pub(super) progress: (usize, usize),
+}
+
+/// Returns the state to be recorded after a successful run.
+pub(super) fn sync_state(origin: &dyn DocumentSource, vectors: &ChunkEmbedder<'_>) -> SyncState {
+    let missing: Vec<String> =
+        origin.missing_folders().iter().map(MissingFolder::public_reason).collect();
+    let complete = missing.is_empty();
+    let problem =
+        if complete { vectors.problem().map(str::to_owned) } else { Some(missing.join("; ")) };
+    let cursor_json = origin.cursor().map(|cursor| cursor.to_string());
+    SyncState { cursor_json, last_ok_at: complete.then(Timestamp::now), last_error: problem }
 }

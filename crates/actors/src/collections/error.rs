@@ -70,6 +70,11 @@ pub enum CollectionError {
     /// Another process builds the collection.
     #[error("the collection `{0}` is being built already; try again when that is done")]
     Busy(String),
+    /// Another server has taken over the build, because this one did not answer for too long.
+    #[error(
+        "another server has taken over the build of the collection `{0}`; this one changed nothing"
+    )]
+    TakenOver(String),
     /// A file or folder cannot be used.
     #[error("cannot use {}", path.display())]
     Files {
@@ -112,7 +117,8 @@ impl CollectionError {
             | Self::UnreadablePlan { .. }
             | Self::Rows { .. }
             | Self::Compression(_)
-            | Self::Busy(_) => self.to_string(),
+            | Self::Busy(_)
+            | Self::TakenOver(_) => self.to_string(),
         }
     }
 }

@@ -19,12 +19,14 @@ use vademecum_store::Durability;
 
 use super::{
     Catalogue, CollectionError, CollectionPlan, CollectionRecord, CollectionSpec, SyncReport,
-    TableDatabases, bulk_load,
+    TableDatabases,
+    build_claim::BuildClaim,
+    bulk_load,
     catalogue::check_name,
     chunk_vectors::{self, ChunkEmbedder},
     chunking::ChunkingMode,
     collection_files::{self, CollectionLock},
-    document_source::{Batch, DocumentSource, KnownHashes, SyncPass},
+    document_source::{Batch, DocumentSource, KnownHashes, SyncPass, sync_state},
     folder_scan::MissingFolder,
     folder_source::FolderSource,
     prepared_batch::PreparedBatch,
@@ -68,8 +70,21 @@ struct IngestJob<'a> {
     known_hashes: KnownHashes,
     /// Position where the previous pass ended, if a pass can continue there.
     cursor: Option<Value>,
+    /// Time of the previous successful run.
+    last_ok_at: Option<Timestamp>,
+    /// Right to build the collection, among servers that follow one archive.
+    claim: Option<&'a BuildClaim>,
     report: SyncReport,
     progress: ProgressCallback<'a>,
+}
+
+/// A build and the right to it.
+struct BuildJob<'a> {
+    spec: &'a CollectionSpec,
+    /// Row of the catalogue, if the collection exists.
+    before: Option<&'a CollectionRecord>,
+    claim: Option<&'a BuildClaim>,
+    rebuild: bool,
 }
 
 /// The difference between a collection and its source.
@@ -97,11 +112,15 @@ impl Ingest<'_> {
         check_name(&spec.name)?;
         let folder = self.catalogue.folder();
         let _lock = CollectionLock::acquire(folder, &spec.name)?;
-        let _claim = self.catalogue.claim_build(&spec.name)?;
+        let claim = self.catalogue.claim_build(&spec.name)?;
         let before = self.catalogue.find_record(&spec.name)?;
-        let done = self.run_build(spec, before.as_ref(), rebuild, progress);
-        if let (Err(error), Some(record)) = (&done, &before) {
-            self.record_failure(record, error);
+        let job = BuildJob { spec, before: before.as_ref(), claim: claim.as_ref(), rebuild };
+        let done = self.run_build(&job, progress);
+        match (&done, &before) {
+            // The other server records how its build ends.
+            (Err(CollectionError::TakenOver(_)), _) => {}
+            (Err(error), Some(record)) => self.record_failure(record, error),
+            (Ok(_), _) | (Err(_), None) => {}
         }
         let mut report = done?;
         report.seconds = begun.elapsed().as_secs_f64();
@@ -110,11 +129,10 @@ impl Ingest<'_> {
 
     fn run_build(
         &self,
-        spec: &CollectionSpec,
-        before: Option<&CollectionRecord>,
-        rebuild: bool,
+        job: &BuildJob<'_>,
         progress: ProgressCallback<'_>,
     ) -> Result<SyncReport, CollectionError> {
+        let BuildJob { spec, before, claim, rebuild } = *job;
         let name = before.map_or(&spec.name, |record| &record.name);
         let (cut, warnings) = ChunkingMode::from_settings(spec.plan.chunking.as_ref());
         let origin = self.open_document_source(name, &spec.plan, cut)?;
@@ -126,8 +144,7 @@ impl Ingest<'_> {
         let source_id = record.source_id;
         let vectors = ChunkEmbedder::new(self.embeddings.filter(|_| spec.plan.embedding.enabled));
         let report = SyncReport { name: name.clone(), warnings, ..SyncReport::default() };
-        let (known, cursor) = (KnownHashes::new(), None);
-        let ingest = *self;
+        let (known, ingest) = (KnownHashes::new(), *self);
         let mut intake = IngestJob {
             ingest,
             record,
@@ -136,12 +153,16 @@ impl Ingest<'_> {
             chunking_mode: cut,
             vectors,
             known_hashes: known,
-            cursor,
+            cursor: None,
+            last_ok_at: None,
+            claim,
             report,
             progress,
         };
         let done = intake.load_or_rebuild(rebuild).and_then(|()| intake.run());
-        if done.is_err() && before.is_none() {
+        // The record of a build that was taken over belongs to the other server.
+        let is_owned = claim.is_none_or(|claim| claim.confirm().is_ok());
+        if done.is_err() && before.is_none() && is_owned {
             self.catalogue.remove_record(source_id)?;
         }
         done
@@ -255,6 +276,7 @@ impl IngestJob<'_> {
             ))
         })?;
         self.known_hashes = hashes.into_iter().collect();
+        self.last_ok_at = state.last_ok_at;
         // The cursor is valid only for the same plan; otherwise all rows are read.
         if before.is_some_and(|before| before == self.spec.plan) {
             let cursor = state.cursor_json.and_then(|it| serde_json::from_str(&it).ok());
@@ -278,12 +300,20 @@ impl IngestJob<'_> {
         let batch = PreparedBatch::new(documents, &mut self.vectors);
         self.add_missing_vectors(&collection)?;
         let source = self.source_row();
+        self.confirm_claim()?;
         let (report, vectors) = (&mut self.report, &self.vectors);
         let state = sync_state(&*self.document_source, vectors);
-        let before = report.clone();
+        let (before, last_ok_at) = (report.clone(), self.last_ok_at);
+        let mut is_taken_over = false;
         collection.write(Durability::Bulk, |writer| {
             // The transaction may be repeated.
             report.clone_from(&before);
+            let present =
+                writer.with_reader(|reader| collection.sync_state(reader, source.source_id))?;
+            is_taken_over = present.last_ok_at != last_ok_at;
+            if is_taken_over {
+                return Ok(());
+            }
             collection.put_source(writer, &source)?;
             for doc_id in &gone {
                 report.gone += usize::from(collection.remove_document(writer, doc_id)?);
@@ -293,12 +323,17 @@ impl IngestJob<'_> {
             }
             collection.put_sync_state(writer, source.source_id, &state)
         })?;
+        if is_taken_over {
+            return Err(CollectionError::TakenOver(self.record.name.clone()));
+        }
         collection.store().checkpoint()?;
         self.count_contents(&collection)?;
         let (plan, owner) = (self.spec.plan.to_json(), self.owner_name());
         if plan != self.record.plan || owner != self.record.owner {
             let record = CollectionRecord { owner, plan, ..self.record.clone() };
-            self.ingest.catalogue.update_record(&record)?;
+            if !self.ingest.catalogue.update_plan(&record)? {
+                return Err(CollectionError::TakenOver(record.name));
+            }
         }
         Ok(true)
     }
@@ -357,7 +392,12 @@ impl IngestJob<'_> {
         }
         let catalogue = self.ingest.catalogue;
         self.document_source.begin_pass(SyncPass::Full)?;
-        let file = collection_files::next_file_name(catalogue.folder(), &self.record)?;
+        let name = &self.record.name;
+        let number = match self.claim {
+            Some(claim) => claim.number(),
+            None => collection_files::next_number(catalogue.folder(), name, Some(&self.record))?,
+        };
+        let file = collection_files::file_name(name, number);
         let collection = Collection::at(catalogue.folder().join(&file));
         let source = self.source_row();
         collection.begin_bulk_load()?;
@@ -373,13 +413,26 @@ impl IngestJob<'_> {
         // The write-ahead log is merged into the file before the catalogue refers to it.
         collection.store().checkpoint()?;
         collection.store().close();
+        self.confirm_claim()?;
         catalogue.upload(&self.record.name, &file)?;
         let (plan, owner) = (self.spec.plan.to_json(), self.owner_name());
         let record = CollectionRecord { owner, file, plan, ..self.record.clone() };
-        catalogue.update_record(&record)?;
-        catalogue.remove_upload(&self.record.file);
+        match catalogue.publish(&record) {
+            Ok(replaced) => catalogue.remove_upload(&replaced),
+            Err(error @ CollectionError::TakenOver(_)) => {
+                catalogue.remove_upload(&record.file);
+                return Err(error);
+            }
+            // The catalogue may refer to the file.
+            Err(error) => return Err(error),
+        }
         catalogue.close_replaced();
         collection_files::remove_unused(catalogue.folder(), &record.name, Some(&record))
+    }
+
+    /// Fails if another server has taken over the build.
+    fn confirm_claim(&self) -> Result<(), CollectionError> {
+        self.claim.map_or(Ok(()), BuildClaim::confirm)
     }
 
     /// Writes all documents of the source to a new file. Returns their identifiers.
@@ -439,32 +492,6 @@ impl IngestJob<'_> {
     }
 
     fn source_row(&self) -> NewSource {
-        let plan = &self.spec.plan;
-        let json = |written: Option<serde_json::Value>| {
-            written.map(|it| it.to_string()).unwrap_or_default()
-        };
-        NewSource {
-            source_id: self.record.source_id,
-            name: self.record.name.clone(),
-            backend_type: self.document_source.backend_type().to_owned(),
-            doc_map_json: json(
-                plan.table.as_ref().and_then(|it| serde_json::to_value(&it.doc_map).ok()),
-            ),
-            chunking_json: json(
-                plan.chunking.as_ref().and_then(|it| serde_json::to_value(it).ok()),
-            ),
-            embedding_json: json(serde_json::to_value(plan.embedding).ok()),
-        }
+        self.spec.plan.source_row(&self.record, self.document_source.backend_type())
     }
-}
-
-/// Returns the state to be recorded after a successful run.
-fn sync_state(origin: &dyn DocumentSource, vectors: &ChunkEmbedder<'_>) -> SyncState {
-    let missing: Vec<String> =
-        origin.missing_folders().iter().map(MissingFolder::public_reason).collect();
-    let complete = missing.is_empty();
-    let problem =
-        if complete { vectors.problem().map(str::to_owned) } else { Some(missing.join("; ")) };
-    let cursor_json = origin.cursor().map(|cursor| cursor.to_string());
-    SyncState { cursor_json, last_ok_at: complete.then(Timestamp::now), last_error: problem }
 }

@@ -1,6 +1,7 @@
 //! The plan of a collection: the source of its documents and their processing.
 
 use serde::{Deserialize, Serialize};
+use vademecum_collections::NewSource;
 use vademecum_core::{
     auth::{AccessTag, UserId, UserIdError},
     config::{self, Chunking, CollectionTable, EmbeddingOptions, Folder},
@@ -49,6 +50,27 @@ impl CollectionPlan {
     pub fn parse(name: &str, json: &str) -> Result<Self, CollectionError> {
         serde_json::from_str(json)
             .map_err(|source| CollectionError::UnreadablePlan { name: name.to_owned(), source })
+    }
+
+    /// Returns the source of the documents as the collection itself stores it.
+    pub(super) fn source_row(&self, record: &CollectionRecord, backend_type: &str) -> NewSource {
+        let json = |written: serde_json::Result<serde_json::Value>| {
+            written.map(|it| it.to_string()).unwrap_or_default()
+        };
+        NewSource {
+            source_id: record.source_id,
+            name: record.name.clone(),
+            backend_type: backend_type.to_owned(),
+            doc_map_json: self
+                .table
+                .as_ref()
+                .map_or_else(String::new, |it| json(serde_json::to_value(&it.doc_map))),
+            chunking_json: self
+                .chunking
+                .as_ref()
+                .map_or_else(String::new, |it| json(serde_json::to_value(it))),
+            embedding_json: json(serde_json::to_value(self.embedding)),
+        }
     }
 
     /// Returns the plan as JSON, as the catalogue stores it.

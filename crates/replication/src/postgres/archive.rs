@@ -1,11 +1,6 @@
 //! The archive: its interface, attempts and timeouts.
 
-use std::{
-    fmt, io,
-    ops::ControlFlow,
-    path::PathBuf,
-    time::{Duration, SystemTime},
-};
+use std::{fmt, io, ops::ControlFlow, path::PathBuf, time::Duration};
 
 use deadpool::{
     Runtime,
@@ -396,8 +391,9 @@ impl Archive for PostgresArchive {
         }
         let found: Vec<(Vec<u8>, SharedValue)> =
             self.query(ArchiveStatement::Values, &[&user, &kind, &keys], |row| {
-                let (bytes, expires_at) = (row.try_get("content")?, row.try_get("expires_at")?);
-                Ok((row.try_get("key")?, SharedValue { bytes, expires_at }))
+                let left: Option<f64> = row.try_get("seconds_left")?;
+                let ttl = left.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+                Ok((row.try_get("key")?, SharedValue { bytes: row.try_get("content")?, ttl }))
             })?;
         let found: std::collections::HashMap<_, _> = found.into_iter().collect();
         Ok(keys.iter().map(|key| found.get(*key).cloned()).collect())
@@ -414,9 +410,8 @@ impl Archive for PostgresArchive {
             values.iter().map(|(key, value)| (*key, value)).collect();
         let keys: Vec<&[u8]> = last.keys().copied().collect();
         let contents: Vec<&[u8]> = last.values().map(|value| value.bytes.as_slice()).collect();
-        let expiries: Vec<Option<SystemTime>> =
-            last.values().map(|value| value.expires_at).collect();
-        let parameters: [&(dyn ToSql + Sync); 5] = [&user, &kind, &keys, &contents, &expiries];
+        let seconds: Vec<Option<f64>> = last.values().map(|value| seconds_left(value)).collect();
+        let parameters: [&(dyn ToSql + Sync); 5] = [&user, &kind, &keys, &contents, &seconds];
         self.execute(ArchiveStatement::SetValues, &parameters).map(drop)
     }
 
@@ -428,10 +423,49 @@ impl Archive for PostgresArchive {
         value: &SharedValue,
     ) -> Result<SharedValue, ArchiveError> {
         let parameters: [&(dyn ToSql + Sync); 5] =
-            [&user, &kind, &key, &value.bytes, &value.expires_at];
+            [&user, &kind, &key, &value.bytes, &seconds_left(value)];
         self.execute(ArchiveStatement::InsertValue, &parameters)?;
         // An earlier attempt may have inserted the value, so the answer is read in any case.
         Ok(self.value(user, kind, key)?.unwrap_or_else(|| value.clone()))
+    }
+
+    fn extend_value(
+        &self,
+        user: &str,
+        kind: &str,
+        key: &[u8],
+        value: &SharedValue,
+    ) -> Result<bool, ArchiveError> {
+        let parameters: [&(dyn ToSql + Sync); 5] =
+            [&user, &kind, &key, &value.bytes, &seconds_left(value)];
+        Ok(self.execute(ArchiveStatement::ExtendValue, &parameters)? > 0)
+    }
+
+    fn release_value(
+        &self,
+        user: &str,
+        kind: &str,
+        key: &[u8],
+        bytes: &[u8],
+    ) -> Result<(), ArchiveError> {
+        self.execute(ArchiveStatement::ReleaseValue, &[&user, &kind, &key, &bytes]).map(drop)
+    }
+
+    fn next_number(
+        &self,
+        user: &str,
+        kind: &str,
+        key: &[u8],
+        least: u64,
+    ) -> Result<u64, ArchiveError> {
+        let least = i64::try_from(least).unwrap_or(i64::MAX);
+        let parameters: [&(dyn ToSql + Sync); 4] = [&user, &kind, &key, &least];
+        let rows = self.run(&self.writes, &async |connection| {
+            connection.query(ArchiveStatement::NextNumber, &parameters).await
+        })?;
+        let number = rows.first().map(|row| row.try_get::<_, i64>("number")).transpose();
+        let number = number.map_err(|error| damaged(&error))?;
+        number.and_then(|number| u64::try_from(number).ok()).ok_or_else(|| damaged(&"no number"))
     }
 
     fn remove_value(&self, user: &str, kind: &str, key: &[u8]) -> Result<bool, ArchiveError> {
@@ -445,4 +479,9 @@ impl Archive for PostgresArchive {
     fn remove_expired_values(&self) -> Result<(), ArchiveError> {
         self.execute(ArchiveStatement::RemoveExpired, &[]).map(drop)
     }
+}
+
+/// Returns the time after which a value expires, in seconds.
+fn seconds_left(value: &SharedValue) -> Option<f64> {
+    value.ttl.map(|ttl| ttl.as_secs_f64())
 }

@@ -19,6 +19,9 @@ const REMOVE_EXPIRED_SQL: &str =
 const REMOVE_PART_SQL: &str = "DELETE FROM part WHERE user_id = $1 AND part = $2";
 /// Removes the receipts of the database ($1, $2).
 const REMOVE_RECEIPTS_SQL: &str = "DELETE FROM receipt WHERE user_id = $1 AND part = $2";
+/// Removes the value $4 if it is still there.
+const RELEASE_VALUE_SQL: &str =
+    "DELETE FROM shared_value WHERE user_id = $1 AND kind = $2 AND key = $3 AND content = $4";
 /// Removes a value.
 const REMOVE_VALUE_SQL: &str =
     "DELETE FROM shared_value WHERE user_id = $1 AND kind = $2 AND key = $3";
@@ -44,6 +47,9 @@ pub(crate) enum ArchiveStatement {
     Values,
     SetValues,
     InsertValue,
+    ExtendValue,
+    ReleaseValue,
+    NextNumber,
     RemoveValue,
     RemoveValues,
     RemoveExpired,
@@ -70,6 +76,9 @@ impl ArchiveStatement {
         Self::Values,
         Self::SetValues,
         Self::InsertValue,
+        Self::ExtendValue,
+        Self::ReleaseValue,
+        Self::NextNumber,
         Self::RemoveValue,
         Self::RemoveValues,
         Self::RemoveExpired,
@@ -92,6 +101,9 @@ impl ArchiveStatement {
             Self::Values => include_str!("sql/values.sql"),
             Self::SetValues => include_str!("sql/set_values.sql"),
             Self::InsertValue => include_str!("sql/insert_value.sql"),
+            Self::ExtendValue => include_str!("sql/extend_value.sql"),
+            Self::ReleaseValue => RELEASE_VALUE_SQL,
+            Self::NextNumber => include_str!("sql/next_number.sql"),
             Self::RemoveValue => REMOVE_VALUE_SQL,
             Self::RemoveValues => REMOVE_VALUES_SQL,
             Self::RemoveExpired => REMOVE_EXPIRED_SQL,

@@ -2,7 +2,7 @@
 
 use vademecum_core::auth::UserId;
 use vademecum_replication::ArchivedStore;
-use vademecum_store::{ArchiveError, DataFolder, FileState, Head, Store, StoreError};
+use vademecum_store::{ArchiveError, DataFolder, Database, FileState, Head, Store, StoreError};
 
 use super::findings::CheckFindings;
 use crate::{migrate::local_stores, text::format_count};
@@ -68,6 +68,12 @@ fn check_file(
             // A file that cannot be read is reported by its own check.
             Ok(false) | Err(_) => true,
         },
+        Ok(FileState::Own | FileState::Uploading(_)) if is_leftover(store) => {
+            let what = "it is left over from a build that was interrupted, and the archive has the \
+                        collection";
+            findings.add_warning(&place, what, "it is replaced on next use");
+            false
+        }
         Ok(FileState::Own) => {
             findings.add_error(&place, "it is not in the archive", MIGRATE);
             false
@@ -78,6 +84,12 @@ fn check_file(
         }
         Ok(FileState::Missing) | Err(_) => false,
     }
+}
+
+/// Returns whether a file of a collection was built here while another server built the collection of
+/// that name.
+fn is_leftover(store: &Store) -> bool {
+    store.database() == Database::Collection && store.has_archived_rows().is_ok_and(|has| has)
 }
 
 /// Returns advice to the operator about an error of the archive.
@@ -98,7 +110,7 @@ fn remedy(error: &ArchiveError) -> &'static str {
 mod tests {
     use std::{path::Path, sync::Arc};
 
-    use vademecum_store::{Database, Durability};
+    use vademecum_store::Durability;
     use vademecum_testing::MemoryArchive;
 
     use vademecum_replication::{FollowOptions, FollowedData};
