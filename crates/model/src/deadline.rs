@@ -46,6 +46,14 @@ impl Deadline {
         Self { cancel: Some(cancel.clone()), began_at, ..self }
     }
 
+    /// Notes for the reply of the request that a read used a copy which may be old. Without a
+    /// cancellation flag, the read belongs to no request.
+    pub fn mark_stale(&self) {
+        if let Some(cancel) = &self.cancel {
+            cancel.mark_stale();
+        }
+    }
+
     /// Returns whether the deadline has passed or the request was cancelled.
     pub fn has_passed(&self) -> bool {
         self.is_cancelled() || Instant::now() >= self.expires_at

@@ -9,9 +9,9 @@ use std::{
 use rusqlite::{Connection, Transaction};
 use vademecum_model::JournalLimits;
 use vademecum_store::{
-    Archive, ArchiveError, Database, DerivedFtsTable, Followed, FollowedFile, Follower, Head,
-    PartName, Proposal, Put, StoreError, TableChanges, WriteId, Writer, begin_immediate,
-    read_archive_state, write_archive_state,
+    Archive, ArchiveError, CopyState, Database, DerivedFtsTable, Followed, FollowedFile,
+    FollowedRows, Follower, Head, PartName, Proposal, Put, StoreError, TableChanges, WriteId,
+    Writer, begin_immediate, read_archive_state, write_archive_state,
 };
 
 use crate::{
@@ -209,22 +209,21 @@ impl ArchiveFile {
 }
 
 impl FollowedFile for ArchiveFile {
-    fn is_current(&self, since: Instant) -> Result<bool, StoreError> {
+    fn copy_state(&self, since: Instant) -> Result<CopyState, StoreError> {
         let known = *self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.follower.group.head_since(self.follower.index, since) {
-            // A collection that was replaced is removed; readers of its file keep what it has.
-            Ok(head) if head.seq == 0 && self.follower.database == Database::Collection => {
-                Ok(known.is_some())
-            }
-            Ok(head) => {
-                Ok(known.is_some_and(|known| known.seq == head.seq && known.write == head.write))
-            }
-            // A file that was just opened is used as it is after an attempt to follow.
+        let head = match self.follower.group.head_since(self.follower.index, since) {
+            Ok(head) => head,
             Err(ArchiveError::Unreachable(_)) if self.follower.options.stale_reads => {
-                Ok(known.is_some())
+                // A file that was just opened is used as it is after an attempt to follow.
+                return Ok(known.map_or(CopyState::Behind, |_| CopyState::Unconfirmed));
             }
-            Err(error) => Err(error.into()),
-        }
+            Err(error) => return Err(error.into()),
+        };
+        // A collection that was replaced is removed; readers of its file keep what it has.
+        let is_removed = head.seq == 0 && self.follower.database == Database::Collection;
+        let is_current =
+            |known: Head| is_removed || (known.seq == head.seq && known.write == head.write);
+        Ok(if known.is_some_and(is_current) { CopyState::Current } else { CopyState::Behind })
     }
 
     fn has_followed(&self) -> bool {
@@ -235,19 +234,24 @@ impl FollowedFile for ArchiveFile {
         &self,
         connection: &mut Connection,
         limits: JournalLimits,
-    ) -> Result<Vec<TableChanges>, StoreError> {
-        let (head, changes) = match self.receive_rows(connection, limits) {
+    ) -> Result<FollowedRows, StoreError> {
+        let (head, followed) = match self.receive_rows(connection, limits) {
             Err(StoreError::Archive(ArchiveError::Unreachable(reason))) => {
                 let state = read_archive_state(connection)?.filter(|state| state.seq > 0);
                 match state.filter(|_| self.follower.options.stale_reads) {
-                    Some(state) => (state, Vec::new()),
+                    Some(state) => {
+                        (state, FollowedRows { changes: Vec::new(), is_confirmed: false })
+                    }
                     None => return Err(ArchiveError::Unreachable(reason).into()),
                 }
             }
-            received => received?,
+            received => {
+                let (head, changes) = received?;
+                (head, FollowedRows { changes, is_confirmed: true })
+            }
         };
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(head);
-        Ok(changes)
+        Ok(followed)
     }
 
     fn propose(

@@ -12,8 +12,8 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use vademecum_model::{Deadline, FtsTable, ItemAccess, JournalLimits};
 
 use super::{
-    Database, Durability, FollowedFile, Follower, Head, IndexCache, ReadOnlyFile, Reader,
-    StoreError, Writer,
+    CopyState, Database, Durability, FollowedFile, Follower, Head, IndexCache, ReadOnlyFile,
+    Reader, StoreError, Writer,
     access::restrict_connection,
     archive_state::{forget_archive_state, write_archive_state},
     compressed_text::register_chunk_text,
@@ -160,7 +160,9 @@ impl Store {
             return Err(StoreError::DeadlineExceeded.into());
         }
         let open = self.open()?;
-        self.catch_up(&open, deadline.began_at())?;
+        if self.catch_up(&open, deadline.began_at())? == CopyState::Unconfirmed {
+            deadline.mark_stale();
+        }
         let connection = self.acquire_reader(&open)?;
         let visibility = match self.access {
             None => Visibility::All,

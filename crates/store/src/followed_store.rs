@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Instant};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::{
-    Durability, FollowedFile, Follower, Head, PartName, Proposal, Store, StoreError, WriteId,
-    Writer,
+    ArchiveError, CopyState, Durability, FollowedFile, Follower, Head, PartName, Proposal, Store,
+    StoreError, WriteId, Writer,
     archive_state::{forget_archive_state, read_archive_state},
     file::{OpenDatabase, begin_immediate, lock, open_connection},
 };
@@ -29,19 +29,27 @@ pub enum FileState {
 }
 
 impl Store {
-    /// Brings the file up to date with everything that was written before `since`.
-    pub(crate) fn catch_up(&self, open: &OpenDatabase, since: Instant) -> Result<(), StoreError> {
-        let Some(file) = &open.followed else { return Ok(()) };
-        if file.is_current(since)? {
-            return Ok(());
+    /// Brings the file up to date with everything that was written before `since`. Returns whether it
+    /// is, or whether the file may be old, because the archive could not be reached.
+    pub(crate) fn catch_up(
+        &self,
+        open: &OpenDatabase,
+        since: Instant,
+    ) -> Result<CopyState, StoreError> {
+        let Some(file) = &open.followed else { return Ok(CopyState::Current) };
+        let known = file.copy_state(since)?;
+        if known != CopyState::Behind {
+            return Ok(known);
         }
         let mut connection = lock(&open.writer);
         // Another thread may have followed while this one waited.
-        if !file.is_current(since)? {
-            let written = file.follow(&mut connection, self.journal_limits)?;
-            open.advance_caches(written);
+        let known = file.copy_state(since)?;
+        if known != CopyState::Behind {
+            return Ok(known);
         }
-        Ok(())
+        let followed = file.follow(&mut connection, self.journal_limits)?;
+        open.advance_caches(followed.changes);
+        Ok(if followed.is_confirmed { CopyState::Current } else { CopyState::Unconfirmed })
     }
 
     /// Brings the file up to date with the last check of the archive, so that other connections see
@@ -49,7 +57,7 @@ impl Store {
     pub fn follow_checked_head(&self) -> Result<(), StoreError> {
         let Some(follower) = &self.follower else { return Ok(()) };
         match (follower.last_check(), self.is_open()) {
-            (Some(checked_at), true) => self.catch_up(&*self.open()?, checked_at),
+            (Some(checked_at), true) => self.catch_up(&*self.open()?, checked_at).map(drop),
             _ => Ok(()),
         }
     }
@@ -68,8 +76,8 @@ impl Store {
         let durability = Durability::Bulk.pragma();
         connection.pragma_update(None, "synchronous", durability).map_err(StoreError::from)?;
         if !file.has_followed() {
-            let written = file.follow(&mut connection, self.journal_limits);
-            open.advance_caches(written.map_err(classify)?);
+            let followed = file.follow(&mut connection, self.journal_limits);
+            open.advance_caches(followed.map_err(classify)?.changes);
         }
         let mut attempt = 0;
         loop {
@@ -80,7 +88,7 @@ impl Store {
                 Ok(answer) => {
                     let written = writer.flush_and_take_changes()?;
                     match file.propose(&transaction, &written).map_err(classify)? {
-                        Proposal::Unchanged if file.is_current(begun)? => return Ok(answer),
+                        Proposal::Unchanged if is_confirmed(file, begun)? => return Ok(answer),
                         Proposal::Unchanged | Proposal::Behind => drop(transaction),
                         Proposal::Stored => {
                             // The archive has the write: if this copy cannot have it now, the next
@@ -94,15 +102,15 @@ impl Store {
                     }
                 }
                 // The reason may be that the file is behind.
-                Err(error) if file.is_current(begun)? => return Err(error),
+                Err(error) if is_confirmed(file, begun)? => return Err(error),
                 Err(_) => drop(transaction),
             }
             if attempt > 0 {
                 file.pause(begun, attempt)?;
             }
             attempt += 1;
-            let written = file.follow(&mut connection, self.journal_limits);
-            open.advance_caches(written.map_err(classify)?);
+            let followed = file.follow(&mut connection, self.journal_limits);
+            open.advance_caches(followed.map_err(classify)?.changes);
         }
     }
 
@@ -122,7 +130,7 @@ impl Store {
         if self.follower.is_none() {
             return Ok(());
         }
-        self.catch_up(&*self.open()?, Instant::now())
+        self.catch_up(&*self.open()?, Instant::now()).map(drop)
     }
 
     /// Returns whether the archive has rows of this database; `false` without an archive.
@@ -182,5 +190,18 @@ impl Store {
     pub fn open_unfollowed(&self) -> Result<Connection, StoreError> {
         Self::with_path(self.database(), self.path().to_owned()).open()?;
         Ok(open_connection(self.path())?)
+    }
+}
+
+/// Returns whether the file has everything that was written before `since`. Fails if that is not known:
+/// the outcome of a write must not depend on an old copy.
+fn is_confirmed(file: &dyn FollowedFile, since: Instant) -> Result<bool, StoreError> {
+    match file.copy_state(since)? {
+        CopyState::Current => Ok(true),
+        CopyState::Behind => Ok(false),
+        CopyState::Unconfirmed => {
+            let reason = "the state of the database is not known".to_owned();
+            Err(ArchiveError::Unreachable(reason).into())
+        }
     }
 }

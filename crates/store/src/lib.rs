@@ -56,7 +56,7 @@ pub use index_cache::IndexCache;
 pub use private_files::{create_private_folder, make_private};
 pub use read_only_file::ReadOnlyFile;
 pub use reader::{Parameters, Reader};
-pub use replication::{FollowedFile, Follower, Proposal, Replication};
+pub use replication::{CopyState, FollowedFile, FollowedRows, Follower, Proposal, Replication};
 pub use row_filter::{FilterStatements, RowFilter};
 pub use schema_comparison::SchemaDifference;
 pub use sidecar_files::{database_files, sidecar_path};

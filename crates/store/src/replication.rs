@@ -75,18 +75,19 @@ pub trait Follower: Debug + Send + Sync {
 /// The state of following of an open file.
 pub trait FollowedFile: Debug + Send + Sync {
     /// Returns whether the file has everything that was written before `since`. If the archive
-    /// cannot be reached, the present copy counts if the settings permit it.
-    fn is_current(&self, since: Instant) -> Result<bool, StoreError>;
+    /// cannot be reached, fails unless the settings permit reads of the present copy.
+    fn copy_state(&self, since: Instant) -> Result<CopyState, StoreError>;
 
     /// Returns whether the file was brought up to date since it was opened.
     fn has_followed(&self) -> bool;
 
-    /// Brings the file up to date in a transaction of its own.
+    /// Brings the file up to date in a transaction of its own. If the archive cannot be reached, the
+    /// present copy stays if the settings permit it; [`copy_state`](Self::copy_state) tells.
     fn follow(
         &self,
         connection: &mut Connection,
         limits: JournalLimits,
-    ) -> Result<Vec<TableChanges>, StoreError>;
+    ) -> Result<FollowedRows, StoreError>;
 
     /// Proposes the changes of a transaction to the archive. `indexed` are its changes of full-text
     /// tables.
@@ -99,6 +100,26 @@ pub trait FollowedFile: Debug + Send + Sync {
     /// Waits before a write is repeated. Returns an error if others have preceded it since `begun` for
     /// too long.
     fn pause(&self, begun: Instant, attempt: u32) -> Result<(), StoreError>;
+}
+
+/// Result of bringing a file up to date.
+#[derive(Debug)]
+pub struct FollowedRows {
+    /// Changes to full-text tables.
+    pub changes: Vec<TableChanges>,
+    /// The archive has answered; otherwise the file stays as it was.
+    pub is_confirmed: bool,
+}
+
+/// A copy compared with everything that was written before some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyState {
+    /// The copy has everything.
+    Current,
+    /// The archive cannot be reached, so the copy may be old.
+    Unconfirmed,
+    /// The archive has more.
+    Behind,
 }
 
 /// Result of an attempt to write.

@@ -115,11 +115,6 @@ impl ToolServices {
         Ok(self.server_key.get_or_init(|| opened))
     }
 
-    /// Returns whether answers may be behind, because the archive cannot be reached.
-    pub(crate) fn is_stale(&self) -> bool {
-        self.collections.data().archive().is_some_and(|archive| archive.status().is_lost())
-    }
-
     /// Starts a conversation and returns its handle. Servers that follow one archive recognise each
     /// other's handles, because they seal them with one key.
     pub(crate) fn create_session(&self, principal: &Principal) -> String {

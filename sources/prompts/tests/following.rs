@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc, thread, time::Duration};
 
-use vademecum_model::{Deadline, Draft, DraftBody, PromptDraft, SaveOutcome};
+use vademecum_model::{CancelFlag, Deadline, Draft, DraftBody, PromptDraft, SaveOutcome};
 use vademecum_prompts::Prompts;
 use vademecum_replication::{ArchivedStore, Upload};
 use vademecum_source::{Source, SourceError};
@@ -86,6 +86,56 @@ fn lost_archive_leaves_stale_reads_only() {
     archive.set_lost(false);
     save(&store, "oat").unwrap();
     assert_eq!(names(&store), ["oat", "rye"]);
+}
+
+#[test]
+fn reply_keeps_mark_of_its_own_reads() {
+    let archive = Arc::new(MemoryArchive::default());
+    let [here] = folders();
+    let replication = follow_archive(&Prompts, &archive);
+    let follow =
+        |folder: &Path| replication.follow_library(Store::new(Database::Prompts, folder), "ada");
+    let store = follow(here.path());
+    save(&store, "rye").unwrap();
+    let read = || {
+        let cancel = CancelFlag::default();
+        assert_eq!(read_names(&store, request().with_cancellation(&cancel)).unwrap(), ["rye"]);
+        cancel
+    };
+    assert!(!read().is_stale());
+    archive.set_lost(true);
+    let during_outage = read();
+    archive.set_lost(false);
+    // Another request reaches the archive before the first one is answered.
+    replication.check_heads().unwrap();
+    assert!(!replication.status().is_lost() && !read().is_stale());
+    assert!(during_outage.is_stale(), "what was read stays old");
+    // The reverse: the archive is lost after the read.
+    let before_outage = read();
+    archive.set_lost(true);
+    assert!(replication.check_heads().is_err() && replication.status().is_lost());
+    assert!(!before_outage.is_stale(), "what was read was confirmed");
+    // A file that is opened during the outage.
+    drop(store);
+    let reopened = follow(here.path());
+    let cancel = CancelFlag::default();
+    read_names(&reopened, request().with_cancellation(&cancel)).unwrap();
+    assert!(cancel.is_stale());
+}
+
+#[test]
+fn write_without_change_is_refused_during_outage() {
+    let archive = Arc::new(MemoryArchive::default());
+    let [here, there] = folders();
+    let [one, other] = [open(here.path(), &archive), open(there.path(), &archive)];
+    save(&one, "rye").unwrap();
+    assert!(matches!(save(&one, "rye"), Ok(SaveOutcome::Unchanged(_))));
+    other.write(Durability::Full, |writer| Prompts.remove_origin(writer, "test:rye")).unwrap();
+    archive.set_lost(true);
+    let refused = save(&one, "rye").unwrap_err();
+    assert!(matches!(&refused, SourceError::Store(StoreError::Archive(_))), "{refused}");
+    archive.set_lost(false);
+    save(&one, "rye").unwrap();
 }
 
 #[test]

@@ -69,6 +69,14 @@ impl Failure {
         Self { kind, message: message.into(), data: None }
     }
 
+    /// Adds a field to the details, unless they have another form than an object.
+    pub(crate) fn add_data(&mut self, name: &str, value: Value) {
+        let details = self.data.get_or_insert_with(|| Map::new().into());
+        if let Value::Object(fields) = details {
+            fields.insert(name.to_owned(), value);
+        }
+    }
+
     /// Failure of input that is not JSON.
     pub fn parse_error(message: impl Into<String>) -> Self {
         Self::new(FailureKind::ParseError, message)

@@ -26,6 +26,8 @@ use vademecum_core::auth::Right;
 
 /// Maximum stored length of a client's name, in bytes.
 const MAX_CLIENT_NAME_BYTES: usize = 256;
+/// Field of `_meta`, or of the data of an error, of an answer that was read from a copy which may be old.
+const STALE: &str = "vademecum/stale";
 /// Lists that only a new version or configuration of the server changes.
 const STATIC_LIST_CACHE: CacheHint = CacheHint { ttl_ms: 300_000, is_public: false };
 /// Lists that the user's data changes.
@@ -76,6 +78,7 @@ impl Service {
         }))))
     }
 
+    /// Runs a method. The result is marked if one of the reads for it may have been old.
     pub(crate) async fn dispatch_method(
         &self,
         context: MethodContext<'_>,
@@ -89,6 +92,22 @@ impl Service {
         if let Some(outcome) = out_of_scope(context, method) {
             return outcome;
         }
+        let mut outcome = self.run_method(context, method, params).await;
+        if context.has_stale_reads() {
+            match &mut outcome {
+                Ok(result) => drop(result.meta.insert(STALE.to_owned(), true.into())),
+                Err(failure) => failure.add_data(STALE, true.into()),
+            }
+        }
+        outcome
+    }
+
+    async fn run_method(
+        &self,
+        context: &MethodContext<'_>,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<MethodResult, Failure> {
         match method {
             "ping" => Ok(MethodResult::empty()),
             "server/discover" => Ok(self.discover(context)),

@@ -74,6 +74,11 @@ impl MethodContext<'_> {
         }
     }
 
+    /// Returns whether one of the reads of the request so far may have been old.
+    pub(crate) fn has_stale_reads(&self) -> bool {
+        self.cancel.0.is_stale()
+    }
+
     /// Returns the optional fields of listed tools that the client reads.
     pub(crate) fn tool_fields(&self, has_oauth: bool) -> Vec<ToolField> {
         let Self { client, revision, principal, .. } = self;

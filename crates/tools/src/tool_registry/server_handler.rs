@@ -80,15 +80,7 @@ impl ServerHandler for ToolRegistry {
             let Some(tool) = tools.by_name.get(tool) else {
                 return Err(Failure::invalid_params(format!("unknown tool `{tool}`")));
             };
-            let mut result = tool.call(&self.services, arguments, call).await;
-            if let Ok(result) = &mut result
-                && self.services.is_stale()
-            {
-                result
-                    .meta
-                    .get_or_insert_default()
-                    .insert("vademecum/stale".to_owned(), true.into());
-            }
+            let result = tool.call(&self.services, arguments, call).await;
             result.map_err(|failure| self.services.clean_failure(failure))
         })
     }
