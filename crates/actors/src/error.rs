@@ -72,6 +72,29 @@ pub enum StoreFault {
         "the archive of the libraries cannot be reached: nothing was changed; try again in a few seconds"
     )]
     ArchiveUnreachable,
+    /// The disk of the archive is full.
+    #[error(
+        "the disk of the PostgreSQL server that keeps the libraries is full: nothing was changed; free \
+         space there, then try again"
+    )]
+    ArchiveFull,
+    /// The archive refused a statement.
+    #[error(
+        "the archive of the libraries refused the change: nothing was changed; see the server log for \
+         details"
+    )]
+    ArchiveRefused,
+    /// A change waited for others until its deadline.
+    #[error(
+        "the change waited too long for others and was not begun: nothing was changed; try again"
+    )]
+    NotBegun,
+    /// The server failed while it made a change.
+    #[error(
+        "internal server error: the change may be stored; read the item before you repeat it, and see \
+         the server log for details"
+    )]
+    Interrupted,
     /// The archive did not confirm a change.
     #[error(
         "the archive of the libraries did not confirm the change, which may be stored: read the item \
@@ -87,6 +110,19 @@ pub enum StoreFault {
     /// Others changed the same library again and again.
     #[error("others changed the library at the same time: nothing was changed; try again")]
     Conflict,
+}
+
+impl CallError {
+    /// Returns the error of a call that writes, which says whether the change may be stored. An
+    /// error of the deadline is one of a change that was not begun, or was rolled back.
+    #[must_use]
+    pub fn of_change(self) -> Self {
+        match self {
+            Self::DeadlineExceeded => StoreFault::NotBegun.into(),
+            Self::Unavailable => StoreFault::Interrupted.into(),
+            other => other,
+        }
+    }
 }
 
 impl From<SourceError> for CallError {
@@ -107,7 +143,13 @@ impl From<SourceError> for CallError {
                     StoreError::Archive(ArchiveError::Unconfirmed(_)) => {
                         StoreFault::Unconfirmed.into()
                     }
-                    StoreError::Archive(_) => StoreFault::ArchiveUnreachable.into(),
+                    StoreError::Archive(ArchiveError::Full(_)) => StoreFault::ArchiveFull.into(),
+                    StoreError::Archive(ArchiveError::Refused(_) | ArchiveError::Newer { .. }) => {
+                        StoreFault::ArchiveRefused.into()
+                    }
+                    StoreError::Archive(ArchiveError::Unreachable(_)) => {
+                        StoreFault::ArchiveUnreachable.into()
+                    }
                     StoreError::NotArchived { .. } | StoreError::NewerArchive { .. } => {
                         StoreFault::NotArchived.into()
                     }

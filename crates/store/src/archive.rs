@@ -106,6 +106,9 @@ pub enum ArchiveError {
         /// Newest schema that this program supports.
         known: u32,
     },
+    /// The disk of the archive is full. For a write: nothing is stored.
+    #[error("the disk of the archive's PostgreSQL server is full: {0}")]
+    Full(String),
     /// The archive answered with an error. For a write: nothing is stored.
     #[error("the archive refused a statement: {0}")]
     Refused(String),

@@ -175,6 +175,9 @@ impl StoreError {
                 "the archive did not confirm the change, which may be stored; read the item before \
                  you repeat it"
             }
+            Self::Archive(ArchiveError::Full(_)) => {
+                "the disk of the PostgreSQL server is full; nothing was changed"
+            }
             Self::Archive(_) => {
                 "the archive of the libraries cannot be reached; nothing was changed, try again in a \
                  few seconds"

@@ -225,3 +225,27 @@ fn lost_connections_lose_no_answered_write() {
         assert_each_once(server, &answered);
     }
 }
+
+#[test]
+fn full_disk_of_postgres_is_named() {
+    let cluster = Cluster::new(1);
+    let server = cluster.serve(0);
+    let word = unique_word();
+    create_note(&server.client(), &word, "Text.");
+    // PostgreSQL reports a full disk with this code.
+    cluster.database.execute(
+        "CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+         RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$; \
+         CREATE TRIGGER fill BEFORE INSERT ON vademecum.entry EXECUTE FUNCTION fill()",
+    );
+    let note = json!({ "title": "Other", "content": "Text." });
+    let refused = server.client().expect_tool_error("notes.create", &note);
+    assert!(
+        refused.contains("disk of the PostgreSQL server")
+            && refused.contains("nothing was changed"),
+        "{refused}"
+    );
+    assert!(search_uris(&server.client(), "Other").is_empty());
+    cluster.database.execute("DROP TRIGGER fill ON vademecum.entry");
+    create_note(&server.client(), "Other", "Text.");
+}

@@ -54,6 +54,9 @@ impl Failure {
         if code.code().starts_with("57P") || code.code().starts_with("08") {
             return Self::Lost(reason);
         }
+        if *code == SqlState::DISK_FULL {
+            return Self::Final(ArchiveError::Full(reason));
+        }
         Self::Final(ArchiveError::Refused(reason))
     }
 

@@ -100,6 +100,7 @@ fn remedy(error: &ArchiveError) -> &'static str {
              can be written"
         }
         ArchiveError::Newer { .. } => "update this server",
+        ArchiveError::Full(_) => "free space on the disk of the PostgreSQL server",
         ArchiveError::Refused(_) => {
             "check the rights of the role in `[archive]` on the database and its schema"
         }

@@ -25,8 +25,20 @@ pub struct WrittenItem {
     pub file_problem: Option<String>,
 }
 
-/// Applies a change of a tool to the caller's library and updates its vectors.
+/// Applies a change of a tool to the caller's library and updates its vectors. An error says whether
+/// the change may be stored.
 pub(super) async fn apply_change(
+    services: &ToolServices,
+    call: &RequestContext,
+    tool: &str,
+    source: SourceName,
+    change: Change,
+) -> ToolResult<WrittenItem> {
+    let written = write_change(services, call, tool, source, change).await;
+    written.map_err(CallError::of_change)
+}
+
+async fn write_change(
     services: &ToolServices,
     call: &RequestContext,
     tool: &str,
@@ -107,7 +119,7 @@ pub(super) async fn add_item(
             let user = call.principal.user();
             let library = services.registry.library(&call.principal);
             let placed = services.folders.place_new_note(user, &library, note).await;
-            placed.map_err(SourceError::Store)?
+            placed.map_err(|error| CallError::from(SourceError::Store(error)).of_change())?
         }
         body => plain(body),
     };
