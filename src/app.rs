@@ -170,8 +170,8 @@ impl App {
         let syncs = SyncJobs::new(Arc::clone(&collections))
             .with_embeddings(embeddings.clone())
             .with_tables(TableDatabases::new(Arc::clone(&databases)))
-            .with_reader_limits(reader_limits(&settings.import))
-            .configured(&settings.collections, &principal)?;
+            .with_reader_limits(reader_limits(&settings.import));
+        syncs.configure(&settings.collections, &principal)?;
         let folders = Arc::new(followed_folders(&settings, &principal)?);
         let site = Arc::new(SiteAddress::of_settings(&settings.server));
         let tool_services = ToolServices {
@@ -204,6 +204,7 @@ impl App {
             profiles: Arc::clone(&profiles),
             databases: Arc::clone(&databases),
             owner: principal.clone(),
+            syncs: syncs.clone(),
             service: service.clone(),
             metrics: observer.metrics.clone(),
             file_version: settings.file.as_deref().and_then(FileVersion::read),
@@ -425,7 +426,10 @@ impl App {
         let tool_watch = self.spawn_tool_watch();
         let folder_sync = self.spawn_folder_sync();
         let syncs = self.syncs.clone();
-        drop(actix::spawn(tokio::task::spawn_blocking(move || syncs.remove_unused_files())));
+        drop(actix::spawn(tokio::task::spawn_blocking(move || {
+            syncs.record_configured();
+            syncs.remove_unused_files();
+        })));
         let served = vademecum_web::serve(server_state, listener).await;
         sweeper.abort();
         watcher.abort();

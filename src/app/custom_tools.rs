@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use vademecum_actors::error_chain;
+use vademecum_actors::{collections::SyncJobs, error_chain};
 use vademecum_core::{auth::Principal, config::Settings, telemetry::Metrics};
 use vademecum_mcp::Service;
 use vademecum_services::custom_tools::{CheckState, CustomTool, check_tools, define_tools};
@@ -32,6 +32,8 @@ pub(super) struct CustomTools {
     pub(super) profiles: Arc<Profiles>,
     pub(super) databases: Arc<Databases>,
     pub(super) owner: Principal,
+    /// Collections, whose rights the settings file may change too.
+    pub(super) syncs: SyncJobs,
     pub(super) service: Service,
     pub(super) metrics: Metrics,
     /// The settings file as it was at the start.
@@ -143,7 +145,10 @@ impl CustomTools {
         let path = file.to_owned();
         let read = tokio::task::spawn_blocking(move || Settings::load(Some(&path))).await;
         let loaded = match read {
-            Ok(Ok(settings)) => self.load(&settings).await.map(|tools| (settings, tools)),
+            Ok(Ok(settings)) => {
+                self.configure_collections(&settings);
+                self.load(&settings).await.map(|tools| (settings, tools))
+            }
             Ok(Err(error)) => Err(error.into()),
             Err(_) => return None,
         };
@@ -158,6 +163,18 @@ impl CustomTools {
                 None
             }
         }
+    }
+
+    /// Applies the collections of the settings, whose rights hold at once. An error is logged, and the
+    /// collections stay as they are.
+    fn configure_collections(&self, settings: &Settings) {
+        if let Err(error) = self.syncs.configure(&settings.collections, &self.owner) {
+            let error = error_chain(&error);
+            tracing::error!(%error, "collections were not reloaded; correct the settings file");
+            return;
+        }
+        let syncs = self.syncs.clone();
+        drop(tokio::task::spawn_blocking(move || syncs.record_configured()));
     }
 
     /// Checks the tools that could not be checked before.

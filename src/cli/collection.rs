@@ -112,17 +112,26 @@ pub(super) struct SyncCollections {
     json: bool,
 }
 
+/// Description of a collection that is closed.
+const CLOSED: &str = "closed, its section was removed from the settings";
+
 /// A collection in the output of `list` and `show`.
 #[derive(Serialize)]
 struct CollectionOutput {
     name: String,
     owner: Option<String>,
+    access_tags: Vec<String>,
+    /// No user sees the collection, because its section was removed from the settings.
+    closed: bool,
     documents: u64,
     chunks: u64,
     vectors: u64,
     last_ok_at: Option<Timestamp>,
     last_error: Option<String>,
     plan: CollectionPlan,
+    /// Description of who sees the collection.
+    #[serde(skip)]
+    rights: String,
 }
 
 impl CollectionCommand {
@@ -153,6 +162,13 @@ impl BuildCollection {
 
     /// Returns the specification of the collection. Omitted options keep their previous values.
     fn collection_spec(self, app: &App) -> Result<CollectionSpec> {
+        if app.syncs().is_configured(&self.name) {
+            bail!(
+                "the settings describe the collection `{}`: change its section, then run \
+                 `vademecum collection sync {0}`",
+                self.name
+            );
+        }
         let before = app.collections().find_record(&self.name)?;
         let before = before.as_ref().map(CollectionSpec::from_record).transpose()?;
         let (owner, mut plan) = before.map(|it| (it.owner, it.plan)).unwrap_or_default();
@@ -172,6 +188,7 @@ impl BuildCollection {
             })
             .collect::<Result<_>>()?;
         plan.table = None;
+        plan.configured = false;
         if !self.access_tags.is_empty() {
             plan.access_tags = self.access_tags.iter().map(ToString::to_string).collect();
         }
@@ -184,7 +201,13 @@ impl SyncCollections {
         let all = app.syncs().list_specs()?;
         let of_name = |name: &String| {
             let found = all.iter().find(|spec| spec.name.eq_ignore_ascii_case(name));
-            found.with_context(|| format!("no collection `{name}` to sync"))
+            found.with_context(|| match app.collections().find_record(name) {
+                Ok(Some(record)) if app.collections().rights(&record).is_none() => format!(
+                    "the collection `{name}` is {CLOSED}: add the section again, build it from \
+                     folders with `collection build`, or remove it with `collection remove`"
+                ),
+                Ok(_) | Err(_) => format!("no collection `{name}` to sync"),
+            })
         };
         let chosen = match self.names.as_slice() {
             [] => all.iter().collect(),
@@ -270,13 +293,12 @@ fn list_collections(app: &App, json: bool) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     for CollectionOutput {
-        name, owner, documents, chunks, vectors, last_ok_at, last_error, ..
+        name, rights, documents, chunks, vectors, last_ok_at, last_error, ..
     } in listed
     {
-        let owner = owner.map_or_else(|| "shared".to_owned(), |owner| format!("{owner}'s"));
         let synced = last_ok_at.map_or_else(|| "never".to_owned(), |it| it.to_string());
         print_line(&format!(
-            "{name}\t{owner}\t{documents} documents\t{chunks} chunks\t{vectors} vectors\t{synced}"
+            "{name}\t{rights}\t{documents} documents\t{chunks} chunks\t{vectors} vectors\t{synced}"
         ));
         if let Some(error) = last_error {
             print_error(&sanitize(&format!("{name}: {error}")));
@@ -297,6 +319,9 @@ fn show_collection(app: &App, name: &str, json: bool) -> Result<ExitCode> {
     let line = |name: &str, value: String| print_line(&sanitize(&format!("{name}: {value}")));
     let or = |value: Option<String>, without: &str| value.unwrap_or_else(|| without.to_owned());
     line("name", listed.name);
+    if listed.closed {
+        line("rights", listed.rights);
+    }
     line("owner", or(listed.owner, "shared"));
     for Folder { path, project, version } in listed.plan.folders {
         let about = [project, version].into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -306,7 +331,7 @@ fn show_collection(app: &App, name: &str, json: bool) -> Result<ExitCode> {
     if let Some(CollectionTable { profile, table, .. }) = listed.plan.table {
         line("table", format!("{table} (profile {profile})"));
     }
-    line("access tags", listed.plan.access_tags.join(", "));
+    line("access tags", listed.access_tags.join(", "));
     line("documents", listed.documents.to_string());
     line("chunks", listed.chunks.to_string());
     line("vectors", listed.vectors.to_string());
@@ -322,14 +347,25 @@ fn collection_output(app: &App, record: &CollectionRecord) -> Result<CollectionO
     let counts = collection
         .read(Deadline::after(COUNT_TIMEOUT), |reader| collection.count_by_source(reader))?;
     let sum = |of: fn(&SourceCounts) -> u64| counts.iter().map(of).sum();
+    let plan = CollectionPlan::parse(&record.name, &record.plan)?;
+    let (closed, rights, owner, access_tags) = match app.collections().rights(record) {
+        Some(rights) => {
+            let described = rights.describe();
+            (false, described, rights.owner, rights.access_tags.into_iter().collect())
+        }
+        None => (true, CLOSED.to_owned(), record.owner.clone(), plan.access_tags.clone()),
+    };
     Ok(CollectionOutput {
         name: record.name.clone(),
-        owner: record.owner.clone(),
+        owner,
+        access_tags,
+        closed,
+        rights,
         documents: sum(|it| it.documents),
         chunks: sum(|it| it.chunks),
         vectors: sum(|it| it.vectors),
         last_ok_at: counts.iter().filter_map(|it| it.last_ok_at).max(),
         last_error: counts.iter().find_map(|it| it.last_error.clone()),
-        plan: CollectionPlan::parse(&record.name, &record.plan)?,
+        plan,
     })
 }

@@ -24,6 +24,7 @@ mod cli;
 mod cluster;
 mod collection_access;
 mod collection_reading;
+mod collection_rights;
 mod collections;
 mod completion;
 mod connect;

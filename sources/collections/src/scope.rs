@@ -52,6 +52,8 @@ pub struct DocumentFilter {
 pub enum Access {
     /// All documents, for the owner of the machine.
     Everything,
+    /// No documents: the caller lacks an access tag of the whole collection.
+    Nothing,
     /// Documents whose access tags are all among these.
     Tags(Vec<String>),
     /// Documents that the rules for items permit as well.
@@ -67,7 +69,7 @@ impl Access {
     /// Returns the access tags of the caller; `None` sees documents with any tags.
     fn tags(&self) -> Option<&[String]> {
         match self {
-            Self::Everything => None,
+            Self::Everything | Self::Nothing => None,
             Self::Tags(tags) => Some(tags),
             Self::Restricted { tags, .. } => tags.as_deref(),
         }
@@ -76,7 +78,7 @@ impl Access {
     /// Returns the rules for items, if there are any.
     pub(crate) fn item_rules(&self) -> Option<&SourceAccess> {
         match self {
-            Self::Everything | Self::Tags(_) => None,
+            Self::Everything | Self::Nothing | Self::Tags(_) => None,
             Self::Restricted { items, .. } => Some(items),
         }
     }
@@ -114,13 +116,14 @@ impl Scope {
         let filter = &self.filter;
         let texts = |list: &Option<Vec<String>>| list.as_deref().map(json_array);
         let rules = self.access.item_rules();
+        let is_closed = self.access == Access::Nothing;
         let patterns = |list: &Vec<String>| {
             let like: Vec<String> = list.iter().map(|pattern| pattern_to_like(pattern)).collect();
             json_array(&like)
         };
         let numbers = |list: &Option<Vec<i64>>| list.as_ref().map(|list| json!(list).to_string());
         ScopeParameters {
-            is_filtered: *filter != DocumentFilter::default() || rules.is_some(),
+            is_filtered: *filter != DocumentFilter::default() || rules.is_some() || is_closed,
             source_ids: numbers(&filter.source_ids),
             source_names: texts(&filter.source_names),
             doc_ids: texts(&filter.doc_ids),
@@ -135,7 +138,11 @@ impl Scope {
             project_names: texts(&filter.project_names),
             project_versions: texts(&filter.project_versions),
             access: self.access.tags().map(json_array),
-            allowed_tags: rules.and_then(|rules| rules.allowed_tags.as_ref()).map(patterns),
+            allowed_tags: match rules {
+                // A document with none of no tags is hidden.
+                None => is_closed.then(|| json_array(&[])),
+                Some(rules) => rules.allowed_tags.as_ref().map(patterns),
+            },
             denied_tags: rules.map(|rules| patterns(&rules.denied_tags)),
             denied_folders: rules.map(|rules| json_array(&rules.denied_folders)),
         }

@@ -13,16 +13,17 @@ use std::{
 use rusqlite::{Row, named_params};
 use vademecum_collections::{Access, Collection, DocumentFilter, Scope};
 use vademecum_core::auth::{Principal, UserId};
-use vademecum_model::{CorpusStatistics, Deadline, SourceAccess, SourceName, Timestamp};
+use vademecum_model::{CancelFlag, CorpusStatistics, Deadline, SourceName, Timestamp};
 use vademecum_replication::{ArchivedStore, Upload};
 use vademecum_search::FtsQuery;
 use vademecum_store::{DataFolder, Database, Durability, FileState, PartName, Store};
 
 use super::{
-    CollectionError, CollectionRecord,
+    CollectionError, CollectionRecord, CollectionRights, CollectionSpec,
     build_claim::BuildClaim,
-    collection_files, folder_scan,
+    collection_files,
     generation_lease::{self, GenerationLease, LeaseError},
+    rights::ConfiguredCollections,
     sql,
 };
 
@@ -43,6 +44,8 @@ pub struct Catalogue {
     open_file: Mutex<HashMap<String, Collection>>,
     /// Whether there were any collections, and when that was determined.
     cached_existence: Mutex<Option<(bool, Instant)>>,
+    /// Collections of the settings, whose rights hold before those of the catalogue.
+    configured: ConfiguredCollections,
 }
 
 /// The file of a collection was replaced and removed, or is missing.
@@ -66,7 +69,7 @@ impl VisibleCollection {
     pub fn cached_statistics(&self, query: &FtsQuery) -> Option<CorpusStatistics> {
         match self.access {
             Access::Everything | Access::Tags(_) => self.collection.cached_statistics(query),
-            Access::Restricted { .. } => None,
+            Access::Nothing | Access::Restricted { .. } => None,
         }
     }
 
@@ -86,6 +89,7 @@ impl Catalogue {
             data,
             open_file: Mutex::default(),
             cached_existence: Mutex::default(),
+            configured: ConfiguredCollections::default(),
         }
     }
 
@@ -111,13 +115,18 @@ impl Catalogue {
 
     /// Returns all collections, ordered by number. Reads a database.
     pub fn list_records(&self) -> Result<Vec<CollectionRecord>, CollectionError> {
+        self.list_records_until(Deadline::after(READ_TIMEOUT))
+    }
+
+    fn list_records_until(
+        &self,
+        deadline: Deadline,
+    ) -> Result<Vec<CollectionRecord>, CollectionError> {
         // A read must not create the database.
         if !self.store.may_have_rows() {
             return Ok(Vec::new());
         }
-        self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
-            Ok(reader.query_all(sql::LIST, &[], parse_record)?)
-        })
+        self.store.read(deadline, |reader| Ok(reader.query_all(sql::LIST, &[], parse_record)?))
     }
 
     /// Returns the collection of that name, ignoring case and visibility. Reads a database.
@@ -126,34 +135,56 @@ impl Catalogue {
         Ok(records.find(|record| record.name.eq_ignore_ascii_case(name)))
     }
 
-    /// Returns the collections that a principal may see, ordered by number. Reads a database.
+    /// Sets the collections of the settings. Their rights hold from now on; collections whose section
+    /// is missing are closed.
+    pub(super) fn set_configured(&self, specs: Vec<CollectionSpec>) {
+        self.configured.set(specs);
+        *self.lock_existence() = None;
+    }
+
+    /// Returns the collections of the settings.
+    pub(super) fn configured_specs(&self) -> Arc<[CollectionSpec]> {
+        self.configured.specs()
+    }
+
+    /// Returns the present rights to a collection, or `None` if it is closed, because its section was
+    /// removed from the settings.
+    pub fn rights(&self, record: &CollectionRecord) -> Option<CollectionRights> {
+        self.configured.rights(record)
+    }
+
+    /// Returns the collections that a principal may see, ordered by number. Reads a database. `cancel`
+    /// is that of the request.
     pub fn list_visible(
         &self,
         principal: &Principal,
+        cancel: &CancelFlag,
     ) -> Result<Vec<VisibleCollection>, CollectionError> {
-        let leased = self.lease_collections()?.into_iter();
-        let mine = |record: &CollectionRecord| {
-            record.owner.as_ref().is_none_or(|owner| owner == principal.user().as_str())
-        };
+        let deadline = Deadline::after(READ_TIMEOUT).with_cancellation(cancel);
         let rules = principal.access();
         let documents = rules.document_access();
-        let visible = |(record, collection): (CollectionRecord, Collection)| VisibleCollection {
-            collection,
-            access: access_rights(principal, documents.as_deref(), &record),
-            record,
+        let visible = |(record, collection): (CollectionRecord, Collection)| {
+            let rights = self.rights(&record)?;
+            if !rights.permit_user(principal) || !rules.permits_collection(&record.name) {
+                return None;
+            }
+            let access = rights.document_access(principal, documents.as_deref(), &record);
+            let record = CollectionRecord { owner: rights.owner, ..record };
+            Some(VisibleCollection { record, collection, access })
         };
-        let in_scope = |record: &CollectionRecord| rules.permits_collection(&record.name);
-        Ok(leased.filter(|(it, _)| mine(it) && in_scope(it)).map(visible).collect())
+        Ok(self.lease_collections(&deadline)?.into_iter().filter_map(visible).collect())
     }
 
-    /// Returns whether there are any collections. The result is cached for one second.
+    /// Returns whether there are any collections that are not closed. The result is cached for one
+    /// second.
     pub fn has_collections(&self) -> bool {
         let now = Instant::now();
-        let mut some = self.cached_existence.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut some = self.lock_existence();
         match *some {
             Some((known, at)) if now.duration_since(at) < EXISTENCE_CACHE_TTL => known,
             Some(_) | None => {
-                let known = self.list_records().is_ok_and(|records| !records.is_empty());
+                let is_open = |record: &CollectionRecord| self.rights(record).is_some();
+                let known = self.list_records().is_ok_and(|records| records.iter().any(is_open));
                 *some = Some((known, now));
                 known
             }
@@ -166,7 +197,7 @@ impl Catalogue {
         principal: &Principal,
         name: &str,
     ) -> Result<VisibleCollection, CollectionError> {
-        let mut visible = self.list_visible(principal)?.into_iter();
+        let mut visible = self.list_visible(principal, &CancelFlag::default())?.into_iter();
         visible
             .find(|opened| opened.record.name.eq_ignore_ascii_case(name))
             .ok_or_else(|| CollectionError::Unknown(name.to_owned()))
@@ -198,8 +229,11 @@ impl Catalogue {
 
     /// Returns all records with their collections. If a file was replaced and removed since the
     /// records were read, they are read again.
-    fn lease_collections(&self) -> Result<Vec<(CollectionRecord, Collection)>, CollectionError> {
-        let mut records = self.list_records()?;
+    fn lease_collections(
+        &self,
+        deadline: &Deadline,
+    ) -> Result<Vec<(CollectionRecord, Collection)>, CollectionError> {
+        let mut records = self.list_records_until(deadline.clone())?;
         for _ in 0..MAX_LEASE_ATTEMPTS {
             self.close_unlisted(&records);
             let leased: Result<Vec<_>, _> =
@@ -207,7 +241,8 @@ impl Catalogue {
             if let Ok(leased) = leased {
                 return Ok(records.into_iter().zip(leased).collect());
             }
-            let before = std::mem::replace(&mut records, self.list_records()?);
+            let before =
+                std::mem::replace(&mut records, self.list_records_until(deadline.clone())?);
             if before == records {
                 break;
             }
@@ -357,29 +392,12 @@ impl Catalogue {
         drop(closed);
     }
 
+    fn lock_existence(&self) -> MutexGuard<'_, Option<(bool, Instant)>> {
+        self.cached_existence.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock_open(&self) -> MutexGuard<'_, HashMap<String, Collection>> {
         self.open_file.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Returns the access rights of a principal to the documents of a collection.
-fn access_rights(
-    principal: &Principal,
-    rules: Option<&SourceAccess>,
-    record: &CollectionRecord,
-) -> Access {
-    let tags = || principal.tags().iter().map(|tag| tag.as_str().to_owned()).collect();
-    let tags = (!principal.sees_everything()).then(tags);
-    match (rules, tags) {
-        (None, None) => Access::Everything,
-        (None, Some(tags)) => Access::Tags(tags),
-        (Some(rules), tags) => {
-            let folders = rules.denied_folders.iter();
-            let denied_folders =
-                folders.flat_map(|folder| folder_scan::document_prefixes(record, folder)).collect();
-            let items = Arc::new(SourceAccess { denied_folders, ..rules.clone() });
-            Access::Restricted { tags, items }
-        }
     }
 }
 
@@ -418,7 +436,12 @@ mod tests {
     fn catalogue_read_creates_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let ada = local_principal("ada".parse().unwrap());
-        assert!(Catalogue::new(folder.path()).list_visible(&ada).unwrap().is_empty());
+        assert!(
+            Catalogue::new(folder.path())
+                .list_visible(&ada, &CancelFlag::default())
+                .unwrap()
+                .is_empty()
+        );
         assert_eq!(folder.path().read_dir().unwrap().count(), 0);
     }
 
@@ -455,7 +478,8 @@ mod tests {
         catalogue.insert_record("docs", None, "docs.1.db", "{}").unwrap();
         catalogue.insert_record("adas", Some(&ada), "adas.1.db", "{}").unwrap();
         let names = |user: &UserId| -> Vec<String> {
-            let visible = catalogue.list_visible(&local_principal(user.clone())).unwrap();
+            let principal = local_principal(user.clone());
+            let visible = catalogue.list_visible(&principal, &CancelFlag::default()).unwrap();
             visible.into_iter().map(|opened| opened.record.name).collect()
         };
         assert_eq!(

@@ -12,6 +12,9 @@ use super::{CollectionError, CollectionRecord};
 /// The plan of a collection, stored as JSON in the catalogue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectionPlan {
+    /// The settings describe the collection: without its section it is closed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub configured: bool,
     /// Folders whose files become documents.
     #[serde(default)]
     pub folders: Vec<Folder>,
@@ -44,6 +47,12 @@ impl CollectionPlan {
     /// Returns whether the plan has a source that can be read again.
     pub fn has_source(&self) -> bool {
         !self.folders.is_empty() || self.table.is_some()
+    }
+
+    /// Returns whether the settings described the collection at its last sync. Tables are described by
+    /// the settings only.
+    pub fn is_from_settings(&self) -> bool {
+        self.configured || self.table.is_some()
     }
 
     /// Parses a plan from the catalogue. An error names the collection `name`.
@@ -89,6 +98,7 @@ impl CollectionSpec {
         };
         let owner = written.owner.as_deref().map(str::parse).transpose();
         let plan = CollectionPlan {
+            configured: true,
             folders: written.folders().to_vec(),
             table: written.table(),
             access_tags: written.access_tags.clone(),

@@ -13,9 +13,11 @@ use vademecum_import::ReaderLimits;
 use vademecum_model::Timestamp;
 
 use super::{
-    Catalogue, CollectionError, CollectionSpec, Ingest, SyncReport, TableDatabases,
+    Catalogue, CollectionError, CollectionPlan, CollectionRecord, CollectionSpec, Ingest,
+    SyncReport, TableDatabases,
     catalogue::check_name,
     collection_files::{self, CollectionLock},
+    rights::find_spec,
 };
 
 /// Starts and tracks synchronisation jobs.
@@ -25,8 +27,6 @@ pub struct SyncJobs {
     embeddings: Option<Arc<Embeddings>>,
     tables: Option<TableDatabases>,
     reader_limits: ReaderLimits,
-    /// Collections that the settings describe.
-    configured_specs: Vec<CollectionSpec>,
     running: Arc<Mutex<Vec<SyncJob>>>,
 }
 
@@ -95,15 +95,9 @@ fn expected(names: &[String]) -> String {
 impl SyncJobs {
     /// Creates the jobs for a catalogue, without embeddings, databases and configured collections.
     pub fn new(catalogue: Arc<Catalogue>) -> Self {
-        let (embeddings, tables, configured) = (None, None, Vec::new());
-        Self {
-            catalogue,
-            embeddings,
-            tables,
-            reader_limits: ReaderLimits::default(),
-            configured_specs: configured,
-            running: Arc::default(),
-        }
+        let (embeddings, tables) = (None, None);
+        let reader_limits = ReaderLimits::default();
+        Self { catalogue, embeddings, tables, reader_limits, running: Arc::default() }
     }
 
     /// Sets the embedding service.
@@ -129,17 +123,17 @@ impl SyncJobs {
         self.tables.as_ref()
     }
 
-    /// Sets the collections of the settings, which `owner` has written. Fails if one is invalid or
-    /// two have the same name.
-    pub fn configured(
-        self,
+    /// Sets the collections of the settings, which `owner` has written: their rights hold from now on.
+    /// Fails, and changes nothing, if one is invalid or two have the same name.
+    pub fn configure(
+        &self,
         collections: &[config::Collection],
         owner: &Principal,
-    ) -> Result<Self, CollectionError> {
+    ) -> Result<(), CollectionError> {
         let mut configured: Vec<CollectionSpec> = Vec::new();
         for written in collections {
             check_name(&written.name)?;
-            if configured.iter().any(|it| it.name.eq_ignore_ascii_case(&written.name)) {
+            if find_spec(&configured, &written.name).is_some() {
                 let reason = "two collections have this name".to_owned();
                 return Err(CollectionError::InvalidSettings {
                     name: written.name.clone(),
@@ -156,12 +150,41 @@ impl SyncJobs {
             }
             configured.push(spec);
         }
-        Ok(Self { configured_specs: configured, ..self })
+        self.catalogue.set_configured(configured);
+        Ok(())
+    }
+
+    /// Records which collections of the catalogue the settings describe, so that each is closed when
+    /// its section is removed, also before its next sync. Failures are logged.
+    pub fn record_configured(&self) {
+        if let Err(error) = self.mark_configured() {
+            tracing::warn!(%error, "the collections of the settings could not be recorded");
+        }
+    }
+
+    fn mark_configured(&self) -> Result<(), CollectionError> {
+        let specs = self.catalogue.configured_specs();
+        if specs.is_empty() {
+            return Ok(());
+        }
+        for record in self.catalogue.list_records()? {
+            let Ok(plan) = CollectionPlan::parse(&record.name, &record.plan) else { continue };
+            if find_spec(&specs, &record.name).is_some() && !plan.configured {
+                let plan = CollectionPlan { configured: true, ..plan }.to_json();
+                self.catalogue.update_plan(&CollectionRecord { plan, ..record })?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns whether the settings describe any collection.
     pub fn has_configured(&self) -> bool {
-        !self.configured_specs.is_empty()
+        !self.catalogue.configured_specs().is_empty()
+    }
+
+    /// Returns whether the settings describe the collection of this name.
+    pub fn is_configured(&self, name: &str) -> bool {
+        find_spec(&self.catalogue.configured_specs(), name).is_some()
     }
 
     /// Returns an ingest that runs on the calling thread, with the rights of `principal`.
@@ -176,12 +199,12 @@ impl SyncJobs {
     }
 
     /// Returns the collections that can be synchronised: those of the settings, and those of the
-    /// catalogue that have folders or a table. Reads a database.
+    /// catalogue that have folders and are not closed. Reads a database.
     pub fn list_specs(&self) -> Result<Vec<CollectionSpec>, CollectionError> {
-        let mut specs = self.configured_specs.clone();
+        let mut specs = self.catalogue.configured_specs().to_vec();
         for record in self.catalogue.list_records()? {
-            let is_configured = specs.iter().any(|it| it.name.eq_ignore_ascii_case(&record.name));
-            if !is_configured {
+            let is_configured = find_spec(&specs, &record.name).is_some();
+            if !is_configured && self.catalogue.rights(&record).is_some() {
                 specs.push(CollectionSpec::from_record(&record)?);
             }
         }

@@ -43,7 +43,9 @@ pub struct Collection {
     /// and the keys of all rows. Default: a sync reads all rows.
     #[schemars(example = json!({ "column": "changed_at" }))]
     cursor: Option<CursorColumn>,
-    /// Owner of the collection. Default: shared by all users.
+    /// Owner of the collection. Default: shared by all users. Changes of `owner` and `access_tags` hold
+    /// as soon as the settings are read, also by a running server, and do not wait for a sync. A
+    /// collection whose section is removed is closed to all users.
     #[schemars(example = &"ada")]
     pub owner: Option<String>,
     /// Access tags that a caller must have to see its documents.

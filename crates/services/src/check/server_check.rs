@@ -154,9 +154,10 @@ impl ServerCheck<'_> {
         self.check_database(Database::Embeddings, data, DatabaseRole::Embeddings, findings);
         // An error of the catalogue is reported by the check of its file.
         let Ok(records) = self.collections.list_records() else { return };
-        for CollectionRecord { name, file, .. } in records {
-            let path = self.collections.folder().join(file);
-            DatabaseFile::for_collection(name, path).check(self.repair, findings);
+        for record in records {
+            self.check_rights(&record, findings);
+            let path = self.collections.folder().join(record.file);
+            DatabaseFile::for_collection(record.name, path).check(self.repair, findings);
         }
         let server = Store::new(Database::Server, data);
         // A check must not create a file.
@@ -165,6 +166,28 @@ impl ServerCheck<'_> {
             clock::check_server(&Accounts::new(data), self.collections, &place, findings);
         }
         orphans::check_orphans(self.collections, self.syncs, data, self.repair, findings);
+    }
+
+    /// Reports who sees a collection, if that is not what its last sync stored.
+    fn check_rights(&self, record: &CollectionRecord, findings: &mut CheckFindings) {
+        let (name, place) = (&record.name, format!("collection {}", record.name));
+        match self.collections.rights(record) {
+            None => {
+                let what = "closed to all users, because its section was removed from the settings";
+                let remedy =
+                    format!("add the section again, or run `vademecum collection remove {name}`");
+                findings.add_warning(&place, what, &remedy);
+            }
+            Some(rights) if rights.are_pending() => {
+                let what = format!(
+                    "{}: the rights of the settings hold; its documents still carry other ones",
+                    rights.describe()
+                );
+                let remedy = format!("run `vademecum collection sync {name}`");
+                findings.add_warning(&place, &what, &remedy);
+            }
+            Some(rights) => findings.add_ok(&place, &rights.describe()),
+        }
     }
 
     fn check_database(

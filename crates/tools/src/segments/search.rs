@@ -148,7 +148,9 @@ pub(crate) async fn visible_collections(
     call: &RequestContext,
 ) -> Result<Arc<[VisibleCollection]>, CallError> {
     let (catalogue, principal) = (Arc::clone(&services.collections), call.principal.clone());
-    let opened = tokio::task::spawn_blocking(move || catalogue.list_visible(&principal)).await;
+    let cancel = call.cancel.clone();
+    let listed = move || catalogue.list_visible(&principal, &cancel);
+    let opened = tokio::task::spawn_blocking(listed).await;
     match opened {
         Ok(Ok(opened)) => Ok(opened.into()),
         Ok(Err(error)) => {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::json;
+use vademecum_model::CancelFlag;
 use vademecum_tools::RagAdminStats;
 
 use super::page_request::{PageProblem, PageRequest};
@@ -22,7 +23,7 @@ pub(super) async fn show_collections(request: HttpRequest) -> HttpResponse {
 async fn build_collections_page(page: &PageRequest) -> Result<Page, PageProblem> {
     let (catalogue, principal) = (Arc::clone(&page.services.collections), page.principal().clone());
     let visible = web::block(move || {
-        let visible = catalogue.list_visible(&principal)?;
+        let visible = catalogue.list_visible(&principal, &CancelFlag::default())?;
         Ok::<_, vademecum_actors::collections::CollectionError>(
             visible.into_iter().map(|opened| opened.record).collect::<Vec<_>>(),
         )
