@@ -140,7 +140,7 @@ pub(super) fn report_failure(error: &anyhow::Error, json: bool) -> Result<ExitCo
     let code = known.map_or(ErrorCode::XsqlCfgInvalid, |error| error.code);
     if json {
         let error = json!({ "code": code, "message": format!("{error:#}") });
-        print_json(&json!({ "ok": false, "error": error }))?;
+        print_json(&json!({ "ok": false, "schema_version": 1, "error": error }))?;
     }
     print_error(&sanitize(&format!("error: {error:#}")));
     if let Some(detail) = known.and_then(|it| it.detail.as_deref()) {

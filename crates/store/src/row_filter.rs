@@ -21,6 +21,8 @@ use super::{
 
 /// Number of rows that are checked one by one; beyond that, loading all accepted rows is faster.
 const MAX_SINGLE_CHECKS: usize = 1_000;
+/// Size of text parameters that costs as much as checking a row, in bytes. Each check reads them.
+const BYTES_PER_CHECK: usize = 256;
 /// Number of checks between two deadline checks.
 const CHECKS_PER_DEADLINE_CHECK: usize = 256;
 
@@ -45,6 +47,7 @@ pub struct RowFilter<'a> {
     key: FilterKey,
     answers: FilterAnswers,
     single_checks: usize,
+    max_single_checks: usize,
 }
 
 impl<'a> RowFilter<'a> {
@@ -56,7 +59,16 @@ impl<'a> RowFilter<'a> {
         let key = FilterKey::new(reader, &statements)?;
         let answers = reader.filter_cache().take(&key);
         let statement = reader.prepare(statements.row_sql)?;
-        Ok(Self { reader, statements, statement, key, answers, single_checks: 0 })
+        let max_single_checks = MAX_SINGLE_CHECKS / (1 + key.text_bytes() / BYTES_PER_CHECK);
+        Ok(Self {
+            reader,
+            statements,
+            statement,
+            key,
+            answers,
+            single_checks: 0,
+            max_single_checks,
+        })
     }
 
     /// Returns whether a row passes.
@@ -77,7 +89,7 @@ impl<'a> RowFilter<'a> {
         if open == 0 {
             return Ok(rows & accepted);
         }
-        if self.single_checks > MAX_SINGLE_CHECKS
+        if self.single_checks > self.max_single_checks
             && let Some(all_sql) = self.statements.all_sql
         {
             self.load_all(all_sql)?;
@@ -130,6 +142,15 @@ impl Drop for RowFilter<'_> {
 }
 
 impl FilterKey {
+    /// Returns the size of the text parameters, in bytes.
+    fn text_bytes(&self) -> usize {
+        let texts = self.parameters.iter().map(|value| match value {
+            Value::Text(text) => text.len(),
+            Value::Null | Value::Integer(_) | Value::Real(_) | Value::Blob(_) => 0,
+        });
+        texts.sum()
+    }
+
     fn new(reader: &Reader<'_>, statements: &FilterStatements<'_>) -> Result<Self, StoreError> {
         let number = |sql| reader.query_one(sql, &[], |row| row.get(0));
         let mut parameters = Vec::with_capacity(statements.parameters.len());
@@ -226,5 +247,26 @@ mod tests {
         assert_eq!(found, (1_001..=3_000).collect::<Vec<i64>>());
         assert!(checks < 1_100, "{checks}");
         assert_eq!(accepted(&store, statements, 4_000), (found, 0));
+    }
+
+    #[test]
+    fn long_parameters_are_read_a_few_times_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Chacha, folder.path());
+        let numbers: Vec<String> = (0..3_000).map(|number: i32| number.to_string()).collect();
+        insert_keywords(&store, &numbers);
+        let list = format!("[\"{}\"]", numbers[10..].join("\",\""));
+        let statements = FilterStatements {
+            row_sql: "SELECT 1 FROM keywords
+                WHERE id = :key AND keyword IN (SELECT value FROM json_each(:list))",
+            all_sql: Some(
+                "SELECT keywords.id AS key FROM json_each(:list) AS wanted
+                 JOIN keywords ON keywords.keyword = wanted.value",
+            ),
+            parameters: &[(":list", &list)],
+        };
+        let (found, checks) = accepted(&store, statements, 4_000);
+        assert_eq!(found, (11..=3_000).collect::<Vec<i64>>());
+        assert!(checks < 20, "{checks}");
     }
 }

@@ -6,7 +6,10 @@ use vademecum_search::{FtsQuery, RankRequest, Ranking};
 use vademecum_source::{IdType, RankPlan, SourceError, rank_table, suggest_items_with};
 use vademecum_store::{DerivedFtsTable, FilterStatements, Reader};
 
-use crate::{Access, ChunkId, Collection, Scope, scope::of_counting};
+use crate::{
+    Access, ChunkId, Collection, Scope,
+    scope::{ScopeParameters, of_counting},
+};
 
 /// Returns a row if some document has a tag.
 const TAGGED_SQL: &str = "SELECT 1 FROM rag_document_tags LIMIT 1";
@@ -54,7 +57,7 @@ impl Collection {
         let plan = RankPlan {
             table: &FULL_TEXT_TABLE,
             columns: &[],
-            filter: filtered.then(|| scope_filter(&parameters)),
+            filter: filtered.then(|| scope_filter(&bound, &parameters)),
             hidden: &hidden,
             identify_sql: sql!("identify"),
             read_uri: &|row| vademecum_source::compare_titles(request, row, uri(row)?),
@@ -82,6 +85,13 @@ impl Collection {
         }
         let statement = of_counting!("../sql/hidden.sql");
         Ok(reader.query_all(statement, &parameters, |row| row.get("key"))?)
+    }
+
+    /// Returns whether any document is in scope.
+    pub fn has_documents(&self, reader: &Reader<'_>, scope: &Scope) -> Result<bool, SourceError> {
+        let bound = scope.to_parameters();
+        let statement = of_counting!("../sql/any.sql");
+        Ok(reader.query_first(statement, &bound.parameters(), |_| Ok(()))?.is_some())
     }
 
     /// Suggests documents whose identifier starts with `typed`, or whose title or headings have
@@ -118,11 +128,16 @@ pub(crate) fn has_hidden_documents(
 
 /// Returns the filter on the chunks in scope.
 pub(crate) fn scope_filter<'a>(
+    bound: &ScopeParameters,
     parameters: &'a [(&'static str, &'a dyn ToSql)],
 ) -> FilterStatements<'a> {
     FilterStatements {
         row_sql: of_counting!("../sql/passes.sql"),
-        all_sql: Some(of_counting!("../sql/allowed.sql")),
+        all_sql: Some(if bound.has_documents() {
+            of_counting!("../sql/allowed_of_list.sql")
+        } else {
+            of_counting!("../sql/allowed.sql")
+        }),
         parameters,
     }
 }

@@ -97,7 +97,7 @@ impl Collection {
         let bound = scope.to_parameters();
         let parameters = bound.parameters();
         let filtered = bound.is_filtered || has_hidden_documents(reader, &parameters)?;
-        let filter = filtered.then(|| RowFilter::new(reader, scope_filter(&parameters)));
+        let filter = filtered.then(|| RowFilter::new(reader, scope_filter(&bound, &parameters)));
         let filter = filter.transpose()?.map(RefCell::new);
         let failure: Cell<Option<StoreError>> = Cell::new(None);
         let is_in_scope = |key| {

@@ -180,6 +180,11 @@ pub(crate) struct ScopeParameters {
 }
 
 impl ScopeParameters {
+    /// Returns whether the filter lists documents.
+    pub(crate) fn has_documents(&self) -> bool {
+        self.doc_ids.is_some()
+    }
+
     pub(crate) fn parameters(&self) -> Vec<(&'static str, &dyn ToSql)> {
         vec![
             (":source_ids", &self.source_ids),

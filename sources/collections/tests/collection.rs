@@ -325,3 +325,29 @@ fn removal_and_insertion_leave_no_stale_terms() {
     }
     assert_eq!(shelf.collection.store().check_integrity().unwrap().problems, []);
 }
+
+#[test]
+fn long_list_of_documents_equals_short_one() {
+    let shelf = TestCollection::new();
+    let documents: Vec<Document> = (0..40)
+        .map(|number| {
+            let document = post_document(number, "Post", &["About MySQL."]);
+            let access = if number == 3 { vec!["staff".to_owned()] } else { Vec::new() };
+            Document { access, ..document }
+        })
+        .collect();
+    shelf.put_documents(&documents);
+    let short: Vec<String> = (0..7).map(|number| format!("posts:{number}")).collect();
+    let unknown = (1_000..6_000).map(|number| format!("posts:{number}"));
+    let long: Vec<String> = short.iter().cloned().chain(unknown).collect();
+    for (access, count) in [(Access::Everything, 7), (Access::Tags(Vec::new()), 6)] {
+        let found = |doc_ids: &[String]| {
+            let filter =
+                DocumentFilter { doc_ids: Some(doc_ids.to_vec()), ..DocumentFilter::default() };
+            shelf.search_text("mysql", &Scope { filter, access: access.clone() })
+        };
+        assert_eq!(found(&long), found(&short), "{access:?}");
+        assert_eq!(found(&long).len(), count, "{access:?}");
+    }
+    assert!(shelf.search_text("mysql", &Scope::of(Access::Nothing)).is_empty());
+}

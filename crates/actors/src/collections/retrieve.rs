@@ -6,13 +6,16 @@
 
 use std::{cmp::Ordering, collections::HashMap, sync::Arc};
 
-use vademecum_collections::{DocumentFilter, EmbeddingModel, Passage, Scope, SimilarChunk};
+use vademecum_collections::{
+    Access, DocumentFilter, EmbeddingModel, NearestChunks, Passage, Scope, SimilarChunk,
+};
 use vademecum_embed::UnrelatedSimilarity;
 use vademecum_model::{CorpusStatistics, Deadline};
 use vademecum_search::{
     FtsQuery, Fusion, RankRequest, RankedMatch, Ranking, ReciprocalRank, vector::DistanceMetric,
 };
 use vademecum_source::SourceError;
+use vademecum_store::StoreError;
 
 use super::VisibleCollection;
 
@@ -53,6 +56,8 @@ pub struct HitList {
     pub phrase_weights: Arc<[f64]>,
     /// Cosine similarity below which the best hit of a vector search would be a coincidence.
     pub similarity_floor: Option<f64>,
+    /// Whether any collection was searched.
+    pub has_answer: bool,
     /// Collections that failed.
     pub failed: Vec<FailedCollection>,
 }
@@ -64,6 +69,14 @@ pub struct FailedCollection {
     pub name: String,
     /// Reason, in a few words.
     pub reason: String,
+    /// Whether the deadline passed.
+    pub is_late: bool,
+}
+
+/// Returns the collections of which the caller may see documents, each with its place. The others are
+/// neither searched nor named.
+fn searchable(opened: &[VisibleCollection]) -> impl Iterator<Item = (usize, &VisibleCollection)> {
+    opened.iter().enumerate().filter(|(_, one)| one.access != Access::Nothing)
 }
 
 /// Scales a cosine similarity from −1…1 to 0…1.
@@ -82,7 +95,7 @@ pub fn search_full_text(
 ) -> HitList {
     let mut list = HitList::default();
     let mut statistics = Vec::new();
-    for (place, one) in opened.iter().enumerate() {
+    for (place, one) in searchable(opened) {
         let known = match one.cached_statistics(query) {
             Some(known) => Ok(known),
             None => rank_collection(one, query, filter, 0, CorpusStatistics::default(), deadline)
@@ -98,6 +111,7 @@ pub fn search_full_text(
         answers = rank_all(opened, &mut statistics, query, filter, take, deadline);
     }
     list.failed.extend(answers.failed);
+    list.has_answer = answers.has_answer;
     let mut all = CorpusStatistics::default();
     for (_, known) in &statistics {
         all += known;
@@ -131,6 +145,7 @@ struct RankedCollections {
     ranked: Vec<(usize, RankedMatch)>,
     total: usize,
     best: f64,
+    has_answer: bool,
     /// Whether statistics differ from the cached ones that were used.
     stale: bool,
     failed: Vec<FailedCollection>,
@@ -154,6 +169,7 @@ fn rank_all(
         let Some(one) = opened.get(*place) else { continue };
         match rank_collection(one, query, filter, take, others, deadline) {
             Ok(ranking) => {
+                answers.has_answer = true;
                 answers.stale |= *known != ranking.statistics;
                 *known = ranking.statistics;
                 answers.total += ranking.total;
@@ -214,17 +230,23 @@ pub fn search_vectors(
     let mut list = HitList::default();
     let mut compared = 0;
     let mut all: Vec<(usize, SimilarChunk)> = Vec::new();
-    for (place, one) in opened.iter().enumerate() {
+    for (place, one) in searchable(opened) {
         let scope = one.scope(filter);
         let found = one.collection.read(deadline.clone(), |reader| {
-            match one.collection.embedding_model(reader)? {
-                None => return Err(SourceError::Refused("it has no vectors".to_owned())),
-                Some(own) => check_model(&own, model)?,
+            let usable = match one.collection.embedding_model(reader)? {
+                None => Err(SourceError::Refused("it has no vectors".to_owned())),
+                Some(own) => check_model(&own, model),
+            };
+            match usable {
+                Ok(()) => one.collection.nearest(reader, vector, take, &scope),
+                Err(error) if one.collection.has_documents(reader, &scope)? => Err(error),
+                // It could have no hits, and may not be named to this caller.
+                Err(_) => Ok(NearestChunks::default()),
             }
-            one.collection.nearest(reader, vector, take, &scope)
         });
         match found {
             Ok(nearest) => {
+                list.has_answer = true;
                 compared += nearest.compared;
                 list.has_more |= nearest.has_more;
                 all.extend(nearest.chunks.into_iter().map(|near| (place, near)));
@@ -272,6 +294,7 @@ pub fn fuse_rankings(words: &HitList, near: &HitList, fusion: ReciprocalRank) ->
         has_more: words.has_more || near.has_more,
         phrase_weights: Arc::clone(&words.phrase_weights),
         similarity_floor: near.similarity_floor,
+        has_answer: words.has_answer || near.has_answer,
         failed,
     }
 }
@@ -289,6 +312,7 @@ pub fn rerank_by_vector(
         has_more: candidates.has_more,
         phrase_weights: Arc::clone(&candidates.phrase_weights),
         similarity_floor: None,
+        has_answer: candidates.has_answer,
         failed: candidates.failed.clone(),
         hits: Vec::new(),
     };
@@ -394,5 +418,6 @@ fn failed_collection(one: &VisibleCollection, error: &SourceError) -> FailedColl
         tracing::warn!(collection = %name, %error, "search in collection `{name}` failed");
     }
     let reason = error.public_reason().into_owned();
-    FailedCollection { name: one.record.name.clone(), reason }
+    let is_late = matches!(error, SourceError::Store(StoreError::DeadlineExceeded));
+    FailedCollection { name: one.record.name.clone(), reason, is_late }
 }

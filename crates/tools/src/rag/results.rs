@@ -65,6 +65,9 @@ pub struct RagSearchResponse {
     /// Cosine similarity below which vector hits are coincidences; told in `_meta`.
     #[serde(skip)]
     similarity_floor: Option<f64>,
+    /// Whether any collection was searched.
+    #[serde(skip)]
+    has_answer: bool,
 }
 
 /// A chunk that matches.
@@ -130,6 +133,9 @@ pub(super) struct SearchStats {
 struct FailedSourceEntry {
     source_name: String,
     reason: String,
+    /// The deadline passed.
+    #[serde(skip)]
+    is_late: bool,
 }
 
 /// The page and the fields of a list to return.
@@ -167,8 +173,9 @@ impl ResultPage {
             }
             results.push(chunk);
         }
-        let failed = list.failed.iter().map(|FailedCollection { name, reason }| {
-            FailedSourceEntry { source_name: name.clone(), reason: reason.clone() }
+        let failed = list.failed.iter().map(|FailedCollection { name, reason, is_late }| {
+            let (source_name, reason, is_late) = (name.clone(), reason.clone(), *is_late);
+            FailedSourceEntry { source_name, reason, is_late }
         });
         let k_returned = results.len();
         let stats = SearchStats { k_returned, failed: failed.collect(), ..SearchStats::default() };
@@ -178,7 +185,8 @@ impl ResultPage {
             Some(_) | None => format!("raise k (at most {MAX_K}), or narrow filters"),
         });
         let similarity_floor = list.similarity_floor;
-        Ok(RagSearchResponse { results, truncated, read_on, stats, similarity_floor })
+        let has_answer = list.has_answer;
+        Ok(RagSearchResponse { results, truncated, read_on, stats, similarity_floor, has_answer })
     }
 
     fn to_chunk_result(&self, found: &ChunkHit, passage: Passage) -> ChunkResult {
@@ -239,10 +247,13 @@ impl RagSearchResponse {
         ToolOutput { output: self, text: None, meta }
     }
 
-    /// Fails if there are no results because collections failed.
+    /// Fails if all collections failed. Those that were searched answer for the others.
     pub(super) fn fail_if_all_failed(self) -> Result<Self, CallError> {
-        if !self.results.is_empty() || self.stats.failed.is_empty() {
+        if self.has_answer || self.stats.failed.is_empty() {
             return Ok(self);
+        }
+        if self.stats.failed.iter().all(|it| it.is_late) {
+            return Err(CallError::DeadlineExceeded);
         }
         let failed = self.stats.failed.iter();
         let reasons: Vec<String> =

@@ -1,0 +1,4 @@
+-- Returns a row if a document is in scope.
+SELECT 1
+FROM counting
+LIMIT 1;
