@@ -5,12 +5,18 @@ use std::{sync::Arc, time::Duration};
 use vademecum_model::{Change, Draft, Filters, ItemId, Order, SaveOutcome, SourceName, TagChange};
 use vademecum_replication::{FollowOptions, FollowedData};
 use vademecum_source::Source;
+use vademecum_store::Replication;
 
 use super::{MemoryArchive, SourceFixture};
 
 /// Limits of following in tests.
 pub const FOLLOW_OPTIONS: FollowOptions =
     FollowOptions { stale_reads: true, conflict_timeout: Duration::from_secs(10) };
+
+/// Returns a connection to an archive for databases without full-text tables.
+pub fn follow_plain_tables(archive: &Arc<MemoryArchive>) -> Arc<dyn Replication> {
+    Arc::new(FollowedData::new(Arc::clone(archive) as _, Vec::new(), FOLLOW_OPTIONS))
+}
 
 /// Returns a connection to an archive for the databases of a source.
 pub fn follow_archive(source: &dyn Source, archive: &Arc<MemoryArchive>) -> FollowedData {

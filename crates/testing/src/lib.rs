@@ -12,7 +12,7 @@ mod source_promises;
 mod sshd;
 
 pub use awkward_queries::AWKWARD_QUERIES;
-pub use following::{FOLLOW_OPTIONS, check_following, follow_archive};
+pub use following::{FOLLOW_OPTIONS, check_following, follow_archive, follow_plain_tables};
 pub use fuzz_inputs::{Mutator, for_each_mutated_seed, seeds, seeds_folder};
 pub use memory_archive::{Content, MemoryArchive};
 pub use source_fixture::SourceFixture;

@@ -90,8 +90,8 @@ fn killed_build_hinders_no_node() {
     let leftover = cluster.nodes[0].data_folder().join("collections").join(&published);
     assert!(!leftover.exists(), "no two builds make the same file");
     Collection::at(leftover.clone()).store().checkpoint().unwrap();
-    // The copy of the accounts has the collection now.
-    run(&cluster, 0, &["user", "list"]);
+    // The first check brings the copy of the catalogue up to date.
+    run(&cluster, 0, &["check"]);
     let checked = run(&cluster, 0, &["check"]);
     assert!(checked.stdout.contains("left over from a build"), "{checked:?}");
     for node in [0, 1] {

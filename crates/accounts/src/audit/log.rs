@@ -5,7 +5,7 @@ use std::{
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
-        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
     },
     thread::{self, Thread},
     time::{Duration, Instant},
@@ -15,14 +15,16 @@ use vademecum_core::{
     audit::{AuditEntry, AuditLog, AuditRecorder},
     config,
 };
-use vademecum_store::DataFolder;
+use vademecum_store::{DataFolder, StoreError};
 
-use super::{AuditStore, batch::AuditBatch};
+use super::{AuditStore, batch::AuditBatch, spool::AuditSpool};
 
 /// Maximum number of queued entries; further entries are dropped and counted.
 const QUEUE_CAPACITY: usize = 4_096;
 /// Time to collect entries before they are written.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(250);
+/// Interval between attempts to deliver kept entries while there are no others.
+const DELIVERY_INTERVAL: Duration = Duration::from_secs(5);
 /// Interval between removals of old entries.
 const RETENTION_INTERVAL: Duration = Duration::from_hours(1);
 /// Maximum time to wait for the last entries at exit.
@@ -108,6 +110,8 @@ impl AuditQueue {
         let (messages, queued) = sync_channel(QUEUE_CAPACITY);
         let writer = LogWriter {
             store: AuditStore::new(&self.data),
+            spool: AuditSpool::of(&self.data),
+            data: self.data.clone(),
             settings: self.settings.clone(),
             lost: Arc::clone(&self.lost),
             noted_lost: 0,
@@ -156,6 +160,9 @@ impl WriterHandle {
 /// State of the writer thread.
 struct LogWriter {
     store: AuditStore,
+    /// Entries that wait for the archive, if there is one.
+    spool: Option<AuditSpool>,
+    data: DataFolder,
     settings: config::Audit,
     lost: Arc<AtomicU64>,
     /// Number of lost entries that the log notes as gaps.
@@ -167,7 +174,15 @@ struct LogWriter {
 impl LogWriter {
     /// Writes entries in batches until all senders are dropped.
     fn run(mut self, queued: &Receiver<Message>) {
-        while let Ok(first) = queued.recv() {
+        loop {
+            let first = match queued.recv_timeout(DELIVERY_INTERVAL) {
+                Ok(first) => first,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.deliver_kept();
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
             if matches!(first, Message::Entry(_)) {
                 // Parked, not waiting for the queue, so that senders need not wake this thread.
                 thread::park_timeout(FLUSH_INTERVAL);
@@ -184,6 +199,38 @@ impl LogWriter {
         }
     }
 
+    /// Writes the entries that are kept here, unless the archive is still lost.
+    fn deliver_kept(&self) {
+        let Some(spool) = &self.spool else { return };
+        if !self.is_archive_lost()
+            && let Err(error) = spool.deliver(&self.store)
+        {
+            tracing::debug!(?error, "kept entries of the audit log are not delivered yet");
+        }
+    }
+
+    fn is_archive_lost(&self) -> bool {
+        self.data.archive().is_some_and(|archive| archive.status().is_lost())
+    }
+
+    /// Appends a batch. If the archive is lost, it is kept here until it is reached again.
+    fn append(&self, batch: &AuditBatch, remove_old: bool) -> Result<(), StoreError> {
+        let Some(spool) = &self.spool else {
+            return self.store.append(batch, &self.settings, remove_old);
+        };
+        if self.is_archive_lost() {
+            return spool.keep(batch, &self.settings);
+        }
+        let written = self.store.append(batch, &self.settings, remove_old);
+        written.or_else(|error| {
+            tracing::warn!(
+                ?error,
+                "entries of the audit log are kept until the archive is reached"
+            );
+            spool.keep(batch, &self.settings)
+        })
+    }
+
     fn write(&mut self, mut batch: AuditBatch) {
         let calls = batch.call_count();
         let lost = self.lost.load(Ordering::Relaxed);
@@ -193,9 +240,10 @@ impl LogWriter {
         if batch.entries.is_empty() {
             return;
         }
+        self.deliver_kept();
         let now = Instant::now();
         let remove_old = now >= self.next_removal;
-        match self.store.append(&batch, &self.settings, remove_old) {
+        match self.append(&batch, remove_old) {
             Ok(()) => {
                 self.noted_lost = lost;
                 self.is_failing = false;

@@ -6,6 +6,7 @@
 
 mod batch;
 mod log;
+mod spool;
 mod store;
 
 pub use log::open_audit_log;

@@ -3,7 +3,7 @@
 use std::{
     fs::{self, OpenOptions},
     io,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -24,14 +24,14 @@ const USED_BYTES_SQL: &str = "SELECT (page_count - freelist_count) * page_size A
      FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
 
 /// Maximum duration of reading the log, which may have millions of entries.
-const READ_TIMEOUT: Duration = Duration::from_hours(1);
+pub(super) const READ_TIMEOUT: Duration = Duration::from_hours(1);
 /// Maximum number of deletions for the size limit after one batch.
 const MAX_TRIMS: usize = 32;
 
 /// Store of the audit log.
 #[derive(Debug)]
 pub struct AuditStore {
-    store: Store,
+    pub(super) store: Store,
 }
 
 /// Selects entries; `None` matches every entry.
@@ -91,6 +91,11 @@ impl AuditStore {
     /// Returns the log of a data folder. No file is opened until the first access.
     pub fn new(data: impl Into<DataFolder>) -> Self {
         Self { store: data.into().server_store(Database::Audit) }
+    }
+
+    /// Returns the log in a file that follows no archive.
+    pub(super) fn at(path: PathBuf) -> Self {
+        Self { store: Store::with_path(Database::Audit, path) }
     }
 
     /// Returns whether there may be entries.
@@ -183,7 +188,7 @@ impl AuditStore {
 
     /// Creates the file so that only its owner can read it. SQLite gives the write-ahead log the
     /// same permissions.
-    fn create_private_file(&self) -> Result<(), StoreError> {
+    pub(super) fn create_private_file(&self) -> Result<(), StoreError> {
         if self.store.is_open() {
             return Ok(());
         }
