@@ -1,10 +1,16 @@
 //! End-to-end tests of key scopes and deny rules for documents of collections.
 
-use serde_json::json;
+use serde_json::{Value, json};
+use vademecum_collections::Document;
 
-use crate::support::{
-    HttpClient, Library, McpClient, Server,
-    collection_fixtures::{chunked_document, insert_collection},
+use crate::{
+    rag,
+    support::{
+        HttpClient, Library, McpClient, Server,
+        collection_fixtures::{
+            chunked_document, embed_collection, insert_collection, sample_posts,
+        },
+    },
 };
 
 /// A word that is one edit away from a word that only a hidden document contains.
@@ -105,4 +111,37 @@ fn denied_folder_hides_documents_of_collection() {
         server.client().call_tool("knowledge.search", &query)["total_estimated"].clone()
     };
     assert_eq!((found("hr"), found("h"), found(".")), (json!(1), json!(2), json!(0)));
+}
+
+#[test]
+fn collection_without_vectors_leaves_answers_of_others() {
+    let library = Library::new();
+    let (bob, posts) = (library.create_key("bob"), sample_posts());
+    insert_collection(&library, "posts", None, &posts);
+    embed_collection(&library, "posts", 64);
+    let document = |id: &str, access: &[&str]| Document {
+        access: access.iter().map(|tag| (*tag).to_owned()).collect(),
+        ..chunked_document(id, "MySQL", &json!({}), &["Plain MySQL."])
+    };
+    insert_collection(&library, "plain", None, &[document("plain:1", &[])]);
+    let hidden = document("hidden:1", &["staff"]);
+    insert_collection(&library, "hidden", None, &[hidden]);
+    let server = library.serve_multi_user(rag::STUB_EMBEDDINGS);
+    let client = server.client().with_bearer_token(&bob);
+    let search = |filters: Value, query: &str| {
+        let arguments = json!({ "query_text": query, "filters": filters });
+        client.call_tool("rag.search_vector", &arguments)
+    };
+    let failed = json!([{ "source_name": "plain", "reason": "it has no vectors" }]);
+    let found = search(json!({}), "mysql json index");
+    assert!(!rag::chunk_ids(&found).is_empty(), "{found}");
+    assert_eq!(found["stats"]["failed"], failed);
+    // The other collection has no hits either.
+    let found = search(json!({ "tags_any": ["nothing"], "source_names": ["posts"] }), "mysql");
+    assert_eq!((rag::chunk_ids(&found).len(), &found["stats"]["failed"]), (0, &Value::Null));
+    let found = search(json!({ "source_names": ["hidden"] }), "mysql");
+    assert_eq!((rag::chunk_ids(&found).len(), &found["stats"]["failed"]), (0, &Value::Null));
+    // The only document in scope cannot be compared.
+    let found = search(json!({ "doc_ids": ["plain:1"] }), "mysql");
+    assert_eq!((rag::chunk_ids(&found).len(), &found["stats"]["failed"]), (0, &failed));
 }

@@ -492,36 +492,3 @@ fn rag_tools_listed_only_with_collection() {
             .contains("rag.search_fts")
     );
 }
-
-#[test]
-fn collection_without_vectors_leaves_answers_of_others() {
-    let library = Library::new();
-    let (bob, posts) = (library.create_key("bob"), collection_fixtures::sample_posts());
-    collection_fixtures::insert_collection(&library, "posts", None, &posts);
-    collection_fixtures::embed_collection(&library, "posts", 64);
-    let document = |id: &str, access: &[&str]| Document {
-        access: access.iter().map(|tag| (*tag).to_owned()).collect(),
-        ..collection_fixtures::chunked_document(id, "MySQL", &json!({}), &["Plain MySQL."])
-    };
-    collection_fixtures::insert_collection(&library, "plain", None, &[document("plain:1", &[])]);
-    let hidden = document("hidden:1", &["staff"]);
-    collection_fixtures::insert_collection(&library, "hidden", None, &[hidden]);
-    let server = library.serve_multi_user(STUB_EMBEDDINGS);
-    let client = server.client().with_bearer_token(&bob);
-    let search = |filters: Value, query: &str| {
-        let arguments = json!({ "query_text": query, "filters": filters });
-        client.call_tool("rag.search_vector", &arguments)
-    };
-    let failed = json!([{ "source_name": "plain", "reason": "it has no vectors" }]);
-    let found = search(json!({}), "mysql json index");
-    assert!(!chunk_ids(&found).is_empty(), "{found}");
-    assert_eq!(found["stats"]["failed"], failed);
-    // The other collection has no hits either.
-    let found = search(json!({ "tags_any": ["nothing"], "source_names": ["posts"] }), "mysql");
-    assert_eq!((chunk_ids(&found).len(), &found["stats"]["failed"]), (0, &Value::Null));
-    let found = search(json!({ "source_names": ["hidden"] }), "mysql");
-    assert_eq!((chunk_ids(&found).len(), &found["stats"]["failed"]), (0, &Value::Null));
-    // The only document in scope cannot be compared.
-    let found = search(json!({ "doc_ids": ["plain:1"] }), "mysql");
-    assert_eq!((chunk_ids(&found).len(), &found["stats"]["failed"]), (0, &failed));
-}

@@ -14,7 +14,7 @@ use vademecum_actors::collections::{Catalogue, VisibleCollection};
 use vademecum_core::auth::local_principal;
 use vademecum_model::Deadline;
 
-use crate::support::{AllEngines, CommandOutput, McpClient, PROFILES, vademecum_command};
+use crate::support::{AllEngines, CommandOutput, McpClient, PROFILES, Server, vademecum_command};
 
 /// SQL that creates ten posts with scores 2 to 11. The last one is hidden.
 pub(crate) const POSTS_SQL: &str = "CREATE TABLE posts (`Id` integer PRIMARY KEY, `Title` varchar(100), \
@@ -55,6 +55,12 @@ pub(crate) fn sync_all(trio: &AllEngines, settings: &str) -> Vec<Value> {
     let reports = done.parse_json().as_array().unwrap().clone();
     assert_eq!(reports.len(), PROFILES.len(), "{reports:?}");
     reports
+}
+
+/// Serves the collections with the settings of the last sync.
+fn serve(trio: &AllEngines) -> Server {
+    let settings = trio.library.file_path("settings.toml");
+    trio.library.serve_with(&["--config", settings.to_str().unwrap()])
 }
 
 /// Returns the numbers of new, updated, unchanged and removed documents.
@@ -105,7 +111,7 @@ fn rows_become_documents_according_to_doc_map() {
         assert_eq!((&report["documents"], &report["chunks"]), (&json!(10), &json!(10)));
         assert_eq!((&report["vectors"], &report["skipped"]), (&json!(0), &json!([])));
     }
-    let server = trio.library.serve();
+    let server = serve(&trio);
     for (profile, engine) in PROFILES.into_iter().zip(["sqlite", "mysql", "postgres"]) {
         let id = format!("{profile}:3");
         let read = server.client().call_tool("rag.get_docs", &json!({ "doc_ids": [id] }));
@@ -158,7 +164,7 @@ fn full_sync_detects_new_changed_and_removed_rows() {
             "{report}"
         );
     }
-    let server = trio.library.serve();
+    let server = serve(&trio);
     for (query, count) in [("hitch", 3), ("bend", 3), ("bight", 27)] {
         let found =
             server.client().call_tool("rag.search_fts", &json!({ "query": query, "k": 50 }));
@@ -190,7 +196,7 @@ fn cursor_sync_reads_marked_rows_and_all_keys() {
     for report in sync_all(&trio, &settings) {
         assert_eq!(counts(&report), [3, 1, 7, 1], "{report}");
     }
-    let server = trio.library.serve();
+    let server = serve(&trio);
     let found = |query: &str| {
         let found =
             server.client().call_tool("rag.search_fts", &json!({ "query": query, "k": 50 }));

@@ -127,7 +127,9 @@ fn reply_keeps_mark_of_its_own_reads() {
 fn write_without_change_is_refused_during_outage() {
     let archive = Arc::new(MemoryArchive::default());
     let [here, there] = folders();
-    let [one, other] = [open(here.path(), &archive), open(there.path(), &archive)];
+    let replication = follow_archive(&Prompts, &archive);
+    let one = replication.follow_library(Store::new(Database::Prompts, here.path()), "ada");
+    let other = open(there.path(), &archive);
     save(&one, "rye").unwrap();
     assert!(matches!(save(&one, "rye"), Ok(SaveOutcome::Unchanged(_))));
     other.write(Durability::Full, |writer| Prompts.remove_origin(writer, "test:rye")).unwrap();
@@ -135,7 +137,9 @@ fn write_without_change_is_refused_during_outage() {
     let refused = save(&one, "rye").unwrap_err();
     assert!(matches!(&refused, SourceError::Store(StoreError::Archive(_))), "{refused}");
     archive.set_lost(false);
+    replication.check_heads().unwrap();
     save(&one, "rye").unwrap();
+    assert_eq!(names(&other), ["rye"], "it was removed elsewhere, and is saved again");
 }
 
 #[test]

@@ -111,6 +111,9 @@ fn remedy(error: &ArchiveError) -> &'static str {
 mod tests {
     use std::{path::Path, sync::Arc};
 
+    use vademecum_actors::collections::Catalogue;
+    use vademecum_collections::{Collection, NewSource};
+    use vademecum_model::Deadline;
     use vademecum_store::Durability;
     use vademecum_testing::MemoryArchive;
 
@@ -140,6 +143,32 @@ mod tests {
         let (mut findings, ada) = (CheckFindings::default(), "ada".parse().unwrap());
         check_archive(data, &[None, Some(ada)], &mut findings);
         findings.format_lines()
+    }
+
+    #[test]
+    fn leftover_of_build_is_not_to_be_migrated() {
+        let [here, there] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let archive = Arc::new(MemoryArchive::default());
+        let [data, other] = [&here, &there].map(|folder| follow(folder.path(), &archive));
+        Catalogue::new(&data).insert_record("docs", None, "docs.1.db", "{}").unwrap();
+        // Another server has built the collection.
+        let built = Catalogue::new(&other).open("docs.1.db");
+        let source = NewSource { source_id: 1, name: "docs".to_owned(), ..NewSource::default() };
+        built.write(Durability::Full, |writer| built.put_source(writer, &source)).unwrap();
+        let leftover = here.path().join("collections/docs.1.db");
+        std::fs::create_dir_all(leftover.parent().unwrap()).unwrap();
+        let leftover = Collection::at(leftover);
+        leftover.store().checkpoint().unwrap();
+        leftover.store().forget_archive().unwrap();
+        let found = lines(&data);
+        assert!(found.iter().any(|line| line.contains("left over from a build")), "{found:?}");
+        // The first reader replaces it.
+        let catalogue = Catalogue::new(&data);
+        let opened = catalogue.open("docs.1.db");
+        let deadline = Deadline::after(std::time::Duration::from_mins(1));
+        let sources = opened.read(deadline, |reader| opened.list_sources(reader)).unwrap();
+        assert_eq!(sources.len(), 1);
+        assert!(!lines(&data).iter().any(|line| line.contains("left over")));
     }
 
     #[test]
