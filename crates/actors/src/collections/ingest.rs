@@ -116,11 +116,11 @@ impl Ingest<'_> {
         let before = self.catalogue.find_record(&spec.name)?;
         let job = BuildJob { spec, before: before.as_ref(), claim: claim.as_ref(), rebuild };
         let done = self.run_build(&job, progress);
-        match (&done, &before) {
-            // The other server records how its build ends.
-            (Err(CollectionError::TakenOver(_)), _) => {}
-            (Err(error), Some(record)) => self.record_failure(record, error),
-            (Ok(_), _) | (Err(_), None) => {}
+        // Of a build that was taken over, the other server records how it ends.
+        if let (Err(error), Some(record)) = (&done, &before)
+            && !matches!(error, CollectionError::TakenOver(_))
+        {
+            self.record_failure(record, error);
         }
         let mut report = done?;
         report.seconds = begun.elapsed().as_secs_f64();
