@@ -6,9 +6,9 @@
 use std::{collections::HashMap, ops::ControlFlow};
 
 use rusqlite::{Connection, ToSql, params_from_iter, types::Value};
-use vademecum_store::{DerivedFtsTable, Entry, TableChanges};
-
-use crate::row_codec::{DamagedRow, decode_values, encode_value};
+use vademecum_store::{
+    DamagedRow, DerivedFtsTable, Entry, TableChanges, decode_values, encode_value,
+};
 
 /// Removes the greatest identifier that the table ?1 has used.
 const FORGET_SEQUENCE_SQL: &str = "DELETE FROM main.sqlite_sequence WHERE name = ?1";

@@ -11,7 +11,6 @@ mod follower;
 mod part_group;
 #[cfg(feature = "postgres")]
 pub mod postgres;
-mod row_codec;
 mod table_digests;
 mod transfer;
 mod upgrade;

@@ -1,4 +1,4 @@
-//! Encoding of SQLite values in the keys and rows of an archive.
+//! Encoding of SQLite values in the keys and rows of an archive, and in the digests of rows.
 //!
 //! Each value is a byte for its type and its content. Integers are zigzag varints, reals eight bytes
 //! in little-endian order, texts and BLOBs their length as varint and their bytes.
@@ -13,11 +13,11 @@ const BLOB: u8 = 4;
 
 /// Error of a row that this program did not encode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a row of the archive is damaged")]
-pub(super) struct DamagedRow;
+#[error("an encoded row is damaged")]
+pub struct DamagedRow;
 
 /// Appends a value.
-pub(super) fn encode_value(value: ValueRef<'_>, bytes: &mut Vec<u8>) {
+pub fn encode_value(value: ValueRef<'_>, bytes: &mut Vec<u8>) {
     match value {
         ValueRef::Null => bytes.push(NULL),
         ValueRef::Integer(number) => {
@@ -49,7 +49,7 @@ fn encode_varint(mut number: u64, bytes: &mut Vec<u8>) {
 }
 
 /// Decodes the values of a row. Fails if they are cut off or of an unknown kind.
-pub(super) fn decode_values(mut bytes: &[u8]) -> Result<Vec<Value>, DamagedRow> {
+pub fn decode_values(mut bytes: &[u8]) -> Result<Vec<Value>, DamagedRow> {
     let mut values = Vec::new();
     while let Some((kind, rest)) = bytes.split_first() {
         bytes = rest;
