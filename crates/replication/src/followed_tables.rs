@@ -23,8 +23,9 @@ const SET_SEQUENCE_SQL: &str = "INSERT INTO main.sqlite_sequence (name, seq) VAL
 /// The columns of the table ?1 in order; `pk` is the position in the primary key, or 0.
 const TABLE_COLUMNS_SQL: &str = "SELECT name, pk FROM pragma_table_info(?1, 'main') ORDER BY cid";
 
-/// Tables about this copy of a database: the state of following, and how words are stored.
-const LOCAL_TABLES: [&str; 2] = ["archive_state", "fts_versions"];
+/// Tables about this copy of a database: the state of following, how words are stored, and digests of
+/// its rows.
+const LOCAL_TABLES: [&str; 4] = ["archive_state", "fts_versions", "row_digests", "digest_state"];
 /// The greatest identifier that each table with AUTOINCREMENT has used.
 const SEQUENCE_TABLE: &str = "sqlite_sequence";
 

@@ -11,7 +11,7 @@ use vademecum_model::JournalLimits;
 use vademecum_store::{
     Archive, ArchiveError, CopyState, Database, DerivedFtsTable, Followed, FollowedFile,
     FollowedRows, Follower, Head, PartName, Proposal, Put, StoreError, TableChanges, WriteId,
-    Writer, begin_immediate, read_archive_state, write_archive_state,
+    Writer, begin_immediate, read_archive_state, set_digest_writing, write_archive_state,
 };
 
 use crate::{
@@ -113,6 +113,7 @@ impl ArchiveFile {
         limits: JournalLimits,
     ) -> Result<(Head, Vec<TableChanges>), StoreError> {
         let transaction = begin_immediate(connection)?;
+        set_digest_writing(&transaction, self.follower.database, true)?;
         let mut seen = read_archive_state(&transaction)?.unwrap_or_default();
         let mut keys = FtsKeys::new();
         let mut followed = self.receive(&transaction, seen, &mut keys)?;
@@ -147,6 +148,7 @@ impl ArchiveFile {
         };
         write_archive_state(&transaction, head)?;
         self.tables.forget_changes(&transaction)?;
+        set_digest_writing(&transaction, self.follower.database, false)?;
         transaction.commit()?;
         self.follower.group.status().count_followed();
         Ok((head, changes))

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
-use crate::ArchiveError;
+use crate::{ArchiveError, digested_tables::DAMAGED_ROW};
 
 /// Error of opening, reading or writing a store.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +54,12 @@ pub enum StoreError {
         path: PathBuf,
         /// Error of SQLite.
         source: rusqlite::Error,
+    },
+    /// A row differs from what was written, so it is neither shown nor changed.
+    #[error("an item in {} is damaged; `vademecum check` names it", path.display())]
+    DamagedItem {
+        /// Path of the file.
+        path: PathBuf,
     },
     /// The disk is full, or a quota or file size limit is reached.
     #[error("cannot write {}: the disk is full or a quota is reached; nothing was changed", path.display())]
@@ -124,6 +130,12 @@ impl StoreError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 Self::Damaged { path, source }
             }
+            Some(ErrorCode::ConstraintViolation)
+                if extended == ffi::SQLITE_CONSTRAINT_TRIGGER
+                    && source.to_string() == DAMAGED_ROW =>
+            {
+                Self::DamagedItem { path }
+            }
             Some(ErrorCode::DiskFull) => Self::Full { path, source },
             // A quota, or a limit on the file size.
             Some(ErrorCode::SystemIoFailure)
@@ -158,7 +170,8 @@ impl StoreError {
             | Self::NotArchived { .. }
             | Self::NewerArchive { .. }
             | Self::Archive(_) => true,
-            Self::Conflict
+            Self::DamagedItem { .. }
+            | Self::Conflict
             | Self::Busy(_)
             | Self::Statement(_)
             | Self::DeadlineExceeded
@@ -171,6 +184,10 @@ impl StoreError {
         match self {
             Self::DeadlineExceeded => "took too long",
             Self::Damaged { .. } => "its database is damaged; run `vademecum check` on the server",
+            Self::DamagedItem { .. } => {
+                "the item is damaged on the disk of the server: its text is not what was written; run \
+                 `vademecum check` on the server"
+            }
             Self::Archive(ArchiveError::Unconfirmed(_)) => {
                 "the archive did not confirm the change, which may be stored; read the item before \
                  you repeat it"

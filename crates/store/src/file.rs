@@ -17,6 +17,7 @@ use super::{
     access::restrict_connection,
     archive_state::{forget_archive_state, write_archive_state},
     compressed_text::register_chunk_text,
+    digested_tables::{attach_digest_triggers, set_digest_writing},
     filter_cache::FilterCache,
     fts_version::create_fts_tables,
     index_cache::IndexCaches,
@@ -24,6 +25,7 @@ use super::{
     pool_wait::{PoolWaits, connection_pool_threads},
     private_files::{create_private_folder, prepare_database_file},
     reader::Visibility,
+    row_digest::register_row_digest,
     row_filter::register_connection_number,
     sidecar_path,
     writer::TableChanges,
@@ -212,9 +214,11 @@ impl Store {
             .pragma_update(None, "synchronous", durability.pragma())
             .map_err(|error| StoreError::from_file(&self.path, error))?;
         let transaction = begin_immediate(&mut connection)?;
+        set_digest_writing(&transaction, self.database, true)?;
         let writer = Writer::new(&transaction, self.journal_limits);
         let answer = work(&writer)?;
         let written = writer.flush_and_take_changes()?;
+        set_digest_writing(&transaction, self.database, false)?;
         if self.database.can_follow() {
             forget_archive_state(&transaction).map_err(StoreError::from)?;
         }
@@ -232,6 +236,7 @@ impl Store {
         self.catch_up(&open, Instant::now())?;
         let mut connection = lock(&open.writer);
         let transaction = begin_immediate(&mut connection)?;
+        set_digest_writing(&transaction, self.database, true)?;
         let answer = work(&Writer::new(&transaction, self.journal_limits));
         transaction.rollback().map_err(StoreError::from)?;
         answer
@@ -310,6 +315,9 @@ impl Store {
             }
         };
         let is_new = self.migrate(&mut writer)?;
+        if unwritten.is_none() {
+            attach_digest_triggers(&writer, self.database).map_err(failed)?;
+        }
         let follower = self.follower.as_ref().filter(|_| unwritten.is_none());
         let followed = follower.map(|follower| follower.attach(&writer, is_new)).transpose()?;
         let (database, access) = (self.database, self.access.clone());
@@ -424,7 +432,7 @@ pub fn open_temporary() -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-fn configure_connection(connection: &mut Connection) -> rusqlite::Result<()> {
+pub(super) fn configure_connection(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "memory")?;
@@ -433,6 +441,7 @@ fn configure_connection(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(64);
     register_chunk_text(connection)?;
     register_connection_number(connection)?;
+    register_row_digest(connection)?;
     vademecum_fts5::register(connection)
 }
 

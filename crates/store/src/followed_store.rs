@@ -8,6 +8,7 @@ use crate::{
     ArchiveError, CopyState, Durability, FollowedFile, Follower, Head, PartName, Proposal, Store,
     StoreError, WriteId, Writer,
     archive_state::{forget_archive_state, read_archive_state},
+    digested_tables::set_digest_writing,
     file::{OpenDatabase, begin_immediate, lock, open_connection},
 };
 
@@ -82,11 +83,13 @@ impl Store {
         let mut attempt = 0;
         loop {
             let transaction = begin_immediate(&mut connection)?;
+            set_digest_writing(&transaction, self.database(), true)?;
             let writer = Writer::new(&transaction, self.journal_limits);
             let worked = work(&writer);
             match worked {
                 Ok(answer) => {
                     let written = writer.flush_and_take_changes()?;
+                    set_digest_writing(&transaction, self.database(), false)?;
                     match file.propose(&transaction, &written).map_err(classify)? {
                         Proposal::Unchanged if is_confirmed(file, begun)? => return Ok(answer),
                         Proposal::Unchanged | Proposal::Behind => drop(transaction),

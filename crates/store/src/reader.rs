@@ -76,6 +76,11 @@ impl<'a> Reader<'a> {
         StoreError::from_connection(self.connection, error)
     }
 
+    /// Returns the error for an item with a damaged row.
+    pub(crate) fn damaged_item(&self) -> StoreError {
+        StoreError::DamagedItem { path: self.connection.path().unwrap_or_default().into() }
+    }
+
     /// Opens a full-text table in this snapshot.
     pub fn open_index(&self, table: &'static FtsTable) -> Result<FtsIndex<'_>, StoreError> {
         FtsIndex::open(self, self.indexes, table)

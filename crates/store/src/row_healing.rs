@@ -1,0 +1,277 @@
+//! Healing of damaged rows: a candidate is right if its digest is the one that was written.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension as _, named_params, params_from_iter, types::Value};
+
+use super::{
+    DigestedTable, ReadOnlyFile, RowDamage, RowDamageKind, Store, StoreError,
+    file::{begin_immediate, configure_connection, open_connection},
+    row_digest::{decode_row, digest_of, encode_row},
+    set_digest_writing,
+};
+
+/// Returns a row if a table ?1 has the column ?2.
+const HAS_COLUMN_SQL: &str = "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2";
+/// Maximum length of a row in which each single bit is tried, in bytes.
+const MAX_BIT_SEARCH_BYTES: usize = 64 << 10;
+/// Maximum length of a row in which each value of each byte is tried, in bytes.
+const MAX_BYTE_SEARCH_BYTES: usize = 4 << 10;
+
+/// Where the right values of a row were found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HealedFrom {
+    /// One byte of the row differed, and only one value of it fits the digest.
+    Digest,
+    /// The same row in a backup.
+    Backup(PathBuf),
+}
+
+impl Store {
+    /// Restores damaged rows, in the order of `damage`, from their digests or from copies of this
+    /// database; `None` for a row that could not be restored.
+    pub fn heal_rows(
+        &self,
+        damage: &[RowDamage],
+        backups: &[PathBuf],
+    ) -> Result<Vec<Option<HealedFrom>>, StoreError> {
+        let failed = |source| StoreError::from_file(self.path(), source);
+        self.open()?;
+        let mut connection = open_connection(self.path()).map_err(failed)?;
+        // The index entries of a damaged row may be those of the right one, and rows that are gone may
+        // be referred to.
+        connection.pragma_update(None, "writable_schema", true).map_err(failed)?;
+        connection.pragma_update(None, "foreign_keys", false).map_err(failed)?;
+        let backups: Vec<_> = backups
+            .iter()
+            .map(|path| open_copy(path).map(|copy| (path, copy)))
+            .collect::<rusqlite::Result<_>>()
+            .map_err(failed)?;
+        let mut transaction = begin_immediate(&mut connection)?;
+        set_digest_writing(&transaction, self.database(), true)?;
+        let mut healed = Vec::new();
+        for row in damage {
+            let table = self.database().digested_tables().iter().find(|it| it.name == row.table);
+            let Some((table, digest)) = table.zip(row.digest) else {
+                healed.push(None);
+                continue;
+            };
+            let savepoint = transaction.savepoint().map_err(failed)?;
+            let from = table.heal(&savepoint, row, digest, &backups).map_err(failed)?;
+            if from.is_some() {
+                savepoint.commit().map_err(failed)?;
+            }
+            healed.push(from);
+        }
+        set_digest_writing(&transaction, self.database(), false)?;
+        transaction.commit().map_err(failed)?;
+        Ok(healed)
+    }
+
+    /// Builds the indexes of a table again.
+    pub fn rebuild_indexes(&self, table: &str) -> Result<(), StoreError> {
+        let failed = |source| StoreError::from_file(self.path(), source);
+        let connection = open_connection(self.path()).map_err(failed)?;
+        let name = table.replace('"', "\"\"");
+        connection.execute_batch(&format!("REINDEX main.\"{name}\"")).map_err(failed)
+    }
+}
+
+/// Opens a copy of a database for reading, without a lock.
+fn open_copy(path: &Path) -> rusqlite::Result<Connection> {
+    let mut connection = ReadOnlyFile::Immutable.open(path)?;
+    configure_connection(&mut connection)?;
+    Ok(connection)
+}
+
+impl DigestedTable {
+    fn heal(
+        &self,
+        connection: &Connection,
+        row: &RowDamage,
+        digest: i64,
+        backups: &[(&PathBuf, Connection)],
+    ) -> rusqlite::Result<Option<HealedFrom>> {
+        let is_there = row.kind == RowDamageKind::Changed;
+        if is_there
+            && let Some(values) = self.read_values(connection, row.key)?
+            && let Some(values) = find_single_byte(&values, digest)
+            && self.write_values(connection, row.key, values, is_there, digest)?
+        {
+            return Ok(Some(HealedFrom::Digest));
+        }
+        for (path, backup) in backups {
+            let Some(values) = self.read_values(backup, row.key)? else { continue };
+            if digest_of(&encode_row(values.iter().map(Into::into))) == digest
+                && self.write_values(connection, row.key, values, is_there, digest)?
+            {
+                return Ok(Some(HealedFrom::Backup((*path).clone())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the values of the row with a key, as its digest has them: without defaults.
+    fn read_values(
+        &self,
+        connection: &Connection,
+        key: i64,
+    ) -> rusqlite::Result<Option<Vec<Value>>> {
+        let mut has_column = connection.prepare_cached(HAS_COLUMN_SQL)?;
+        let mut columns = Vec::new();
+        for (column, default) in &self.columns {
+            columns.push(match default {
+                // A copy of an earlier version.
+                _ if !has_column.exists([self.name, column.as_str()])? => "NULL".to_owned(),
+                Some(default) => format!("nullif(stored.{column}, {default})"),
+                None => format!("stored.{column}"),
+            });
+        }
+        let sql = format!(
+            "SELECT {} FROM main.{} AS stored WHERE {} = :key",
+            columns.join(", "),
+            self.name,
+            self.key_sql("stored")
+        );
+        let mut statement = connection.prepare(&sql)?;
+        let count = statement.column_count();
+        let read = |row: &rusqlite::Row<'_>| (0..count).map(|index| row.get(index)).collect();
+        statement.query_row(named_params! { ":key": key }, read).optional()
+    }
+
+    /// Writes the values of a row. Returns whether the stored row has the digest then.
+    fn write_values(
+        &self,
+        connection: &Connection,
+        key: i64,
+        values: Vec<Value>,
+        is_there: bool,
+        digest: i64,
+    ) -> rusqlite::Result<bool> {
+        let names: Vec<&str> = self.columns.iter().map(|(column, _)| column.as_str()).collect();
+        let value = |(index, (_, default)): (usize, &(String, Option<String>))| match default {
+            Some(default) => format!("coalesce(?{}, {default})", index + 2),
+            None => format!("?{}", index + 2),
+        };
+        let given: Vec<String> = self.columns.iter().enumerate().map(value).collect();
+        let (name, key_sql) = (self.name, self.key_sql("stored"));
+        let sql = match &self.row_key {
+            _ if is_there => {
+                let set: Vec<_> = names
+                    .iter()
+                    .zip(&given)
+                    .map(|(name, value)| format!("{name} = {value}"))
+                    .collect();
+                format!("UPDATE {name} AS stored SET {} WHERE {key_sql} = ?1", set.join(", "))
+            }
+            Some(row_key) => format!(
+                "INSERT INTO {name} ({row_key}, {}) VALUES (?1, {})",
+                names.join(", "),
+                given.join(", ")
+            ),
+            None => format!(
+                "INSERT INTO {name} ({}) SELECT {} WHERE ?1 IS NOT NULL",
+                names.join(", "),
+                given.join(", ")
+            ),
+        };
+        let parameters = std::iter::once(Value::Integer(key)).chain(values);
+        match connection.execute(&sql, params_from_iter(parameters)) {
+            Ok(_) => {}
+            // Another row has a unique value of this one.
+            Err(error)
+                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) =>
+            {
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        }
+        let stored = self.read_values(connection, key)?;
+        Ok(stored.is_some_and(|it| digest_of(&encode_row(it.iter().map(Into::into))) == digest))
+    }
+}
+
+/// Returns the only row with this digest that differs from `values` in one byte of a text, a BLOB or a
+/// number.
+fn find_single_byte(values: &[Value], digest: i64) -> Option<Vec<Value>> {
+    let mut found = Vec::new();
+    let mut bytes = encode_row(values.iter().map(Into::into));
+    // The time grows with the square of the length.
+    let masks: Vec<u8> = if bytes.len() <= MAX_BYTE_SEARCH_BYTES {
+        (1..=255).collect()
+    } else if bytes.len() <= MAX_BIT_SEARCH_BYTES {
+        (0..8).map(|bit| 1 << bit).collect()
+    } else {
+        Vec::new()
+    };
+    for index in 0..bytes.len() {
+        for mask in &masks {
+            flip(&mut bytes, index, *mask);
+            if digest_of(&bytes) == digest
+                && let Ok(row) = decode_row(&bytes, values.len())
+            {
+                found.push(row);
+            }
+            flip(&mut bytes, index, *mask);
+        }
+    }
+    // A byte of a number is not a byte of its encoding.
+    let mut row = values.to_vec();
+    for (index, value) in values.iter().enumerate() {
+        let Value::Integer(number) = value else { continue };
+        for (place, mask) in (0..8).flat_map(|place| (1..=255_u64).map(move |mask| (place, mask))) {
+            let other = (number.cast_unsigned() ^ (mask << (8 * place))).cast_signed();
+            set(&mut row, index, Value::Integer(other));
+            if digest_of(&encode_row(row.iter().map(Into::into))) == digest && !found.contains(&row)
+            {
+                found.push(row.clone());
+            }
+        }
+        set(&mut row, index, value.clone());
+    }
+    if found.len() > 1 { None } else { found.pop() }
+}
+
+fn flip(bytes: &mut [u8], index: usize, mask: u8) {
+    if let Some(byte) = bytes.get_mut(index) {
+        *byte ^= mask;
+    }
+}
+
+fn set(row: &mut [Value], index: usize, value: Value) {
+    if let Some(place) = row.get_mut(index) {
+        *place = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn single_byte_is_found_by_digest() {
+        let right = vec![
+            Value::Text("Kneading the dough".into()),
+            Value::Null,
+            Value::Integer(0x3E8),
+            Value::Blob(vec![1, 2, 3]),
+        ];
+        let digest = digest_of(&encode_row(right.iter().map(Into::into)));
+        let damaged = |index: usize, value| {
+            let mut row = right.clone();
+            row[index] = value;
+            row
+        };
+        for row in [
+            damaged(0, Value::Text("Kneading tha dough".into())),
+            damaged(2, Value::Integer(0x3E8 ^ 0x4200)),
+            damaged(3, Value::Blob(vec![1, 200, 3])),
+        ] {
+            assert_eq!(find_single_byte(&row, digest), Some(right.clone()));
+        }
+        assert_eq!(
+            find_single_byte(&damaged(0, Value::Text("Kneading thy bough".into())), digest),
+            None
+        );
+    }
+}
