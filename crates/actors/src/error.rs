@@ -67,6 +67,12 @@ pub enum StoreFault {
          how to repair it"
     )]
     Damaged,
+    /// A row of the item differs from what was written.
+    #[error(
+        "the item is damaged on the disk of the server: its text is not what was written, so it is \
+         neither shown nor changed; `vademecum check` on the server names it and how to repair it"
+    )]
+    DamagedItem,
     /// The archive that keeps the libraries cannot be reached.
     #[error(
         "the archive of the libraries cannot be reached: nothing was changed; try again in a few seconds"
@@ -140,6 +146,7 @@ impl From<SourceError> for CallError {
                     StoreError::Full { .. } => StoreFault::DiskFull.into(),
                     StoreError::ReadOnly { .. } => StoreFault::ReadOnly.into(),
                     StoreError::Damaged { .. } => StoreFault::Damaged.into(),
+                    StoreError::DamagedItem { .. } => StoreFault::DamagedItem.into(),
                     StoreError::Archive(ArchiveError::Unconfirmed(_)) => {
                         StoreFault::Unconfirmed.into()
                     }

@@ -4,6 +4,7 @@
 //! cannot reach the data of another one. Blocking work runs on the library's blocking pool.
 
 mod actor;
+mod damage;
 mod handle;
 mod item_links;
 mod reads;

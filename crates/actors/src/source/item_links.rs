@@ -5,7 +5,7 @@ use std::time::Instant;
 use vademecum_model::Deadline;
 use vademecum_search::{GetRequest, Item};
 use vademecum_source::{Source, SourceError, set_content_origins};
-use vademecum_store::{Reader, Store};
+use vademecum_store::{Reader, ShownRows, Store};
 use vademecum_vault::links::{
     LinkKind, LinkLookup, LinkRows, are_links_outdated, read_link_rows, read_outdated_links,
 };
@@ -44,6 +44,7 @@ impl SourceHandle {
         }
         self.read_visible(deadline, move |source, reader| {
             let mut item = source.load_item(reader, &get)?;
+            reader.verify_item(source.name(), &item.meta.uri.id, ShownRows::Item)?;
             set_content_origins(reader, source.name(), [&mut item.meta])?;
             let links = match links {
                 OwnLinks::Skip => Ok(None),

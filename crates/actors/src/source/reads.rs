@@ -11,7 +11,7 @@ use vademecum_source::{SimilarWord, Source, SourceError, set_content_origins};
 use vademecum_store::Store;
 use vademecum_vault::journal::{self, JournalEntry, LocalChange};
 
-use super::{actor::ReadSource, handle::SourceHandle};
+use super::{actor::ReadSource, damage::hide_damaged_hits, handle::SourceHandle};
 
 /// Maximum time to list the items that differ from their files.
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
@@ -99,6 +99,7 @@ impl SourceHandle {
         self.read(deadline, move |source, reader| {
             let mut hits = source.load_hits(reader, &request)?;
             set_content_origins(reader, source.name(), &mut hits)?;
+            hide_damaged_hits(reader, &mut hits)?;
             Ok(hits)
         })
         .await

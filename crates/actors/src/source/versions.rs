@@ -3,6 +3,7 @@
 use vademecum_model::{Deadline, ItemId, ListRequest, Retrieval, Timestamp};
 use vademecum_search::Item;
 use vademecum_source::SourceError;
+use vademecum_store::ShownRows;
 use vademecum_vault::journal::{self, AsOf, ItemHistory, PastListing};
 
 use super::handle::SourceHandle;
@@ -26,6 +27,7 @@ impl SourceHandle {
         let id = id.to_string();
         let mut history = self
             .read_visible(deadline, move |source, reader| {
+                reader.verify_item(source.name(), &id, ShownRows::Versions)?;
                 journal::read_history(source, reader, &id, page)
             })
             .await?;
@@ -50,6 +52,7 @@ impl SourceHandle {
         }
         self.check_unrestricted()?;
         self.read_visible(deadline, move |source, reader| {
+            reader.verify_item(source.name(), &id.to_string(), ShownRows::Versions)?;
             journal::load_item_as_of(source, reader, &id, as_of, &retrieval)
         })
         .await
