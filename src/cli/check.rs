@@ -1,10 +1,10 @@
 //! `vademecum check`, also called `vademecum doctor`.
 
-use std::{error::Error, io, process::ExitCode};
+use std::{error::Error, io, path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 use vademecum_core::config::PublicUrl;
-use vademecum_services::check::ServerCheck;
+use vademecum_services::check::{DamageRepair, ServerCheck};
 use vademecum_store::{ArchiveError, StoreError};
 
 use super::{
@@ -20,11 +20,14 @@ Examples:
   vademecum check
   vademecum check --user ada --json
   vademecum check --repair
+  vademecum check --repair --from-backup ~/backups/2026-01-31
 
 Checks the libraries of all users, or of the one that --user names. It can run
 while a server runs. --repair rebuilds derived data: full-text tables,
 vectors, cached embeddings; and it removes the remains of interrupted builds.
-Rows are never changed: damaged ones are reported with a remedy.
+Every item is compared with the digest that was written with it. A damaged one is
+named, and neither shown nor changed. --repair restores it if its digest tells the
+damaged byte, or from a backup; no other row is changed.
 Full-text tables are rebuilt in one transaction, while writers wait; files
 that are replaced as a whole must not be open in another program.
 With [archive], it also says whether the archive is reached and has each file.
@@ -34,6 +37,12 @@ pub(super) struct Check {
     /// Rebuild derived data, remove unused files and make the data folder private
     #[arg(long)]
     repair: bool,
+    /// With --repair: restore damaged items from this backup; may be given several times
+    #[arg(long, value_name = "FOLDER", requires = "repair")]
+    from_backup: Vec<PathBuf>,
+    /// With --repair: take damaged items without a right copy as they are, so that they are shown
+    #[arg(long, requires = "repair")]
+    keep_damaged: bool,
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
@@ -58,6 +67,7 @@ impl Check {
             profiles: app.profiles(),
             only_user: common.user.as_ref().map(|user| user.parse()).transpose()?,
             repair: self.repair,
+            damage: DamageRepair { backups: self.from_backup, keeps_damaged: self.keep_damaged },
         };
         let findings = check.run().await?;
         if self.json {

@@ -12,6 +12,9 @@ use super::{
 /// Maximum number of problems reported per table. Further ones add no information.
 const MAX_PROBLEMS_PER_TABLE: usize = 3;
 
+/// Returns a row if the page ?1 is the root of an index.
+const INDEX_ROOT_SQL: &str = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND rootpage = ?1";
+
 /// Result of an integrity check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreHealth {
@@ -35,6 +38,8 @@ pub struct StoreProblem {
 pub enum DamagedPart {
     /// Rows that are stored nowhere else.
     Rows,
+    /// An index of this table, which can be rebuilt from its rows.
+    Index(String),
     /// A full-text table, which can be rebuilt from rows.
     FullText(String),
     /// Unused pages; no data is lost.
@@ -59,6 +64,14 @@ impl Store {
             messages => classify_problems(&connection, messages),
         };
         problems.extend(find_missing_references(&connection));
+        if !self.database().digested_tables().is_empty() {
+            // The schema of a file with items of a user is that of the migrations. Others may add
+            // indexes and views.
+            let changed = self.schema_differences(&connection, schema)?;
+            problems.extend(changed.into_iter().filter(|it| !it.is_foreign()).map(|difference| {
+                StoreProblem { part: DamagedPart::Rows, message: format!("schema: {difference}") }
+            }));
+        }
         Ok(StoreHealth { schema, problems })
     }
 }
@@ -85,13 +98,18 @@ fn classify_problems(connection: &Connection, messages: Vec<String>) -> Vec<Stor
     let tables = list_tables(connection).unwrap_or_default();
     let mut problems = Vec::new();
     for (table, words) in tables {
-        let part = words.map_or(DamagedPart::Rows, DamagedPart::FullText);
-        let table_messages =
-            run_integrity_check(connection, Some(&table)).into_iter().take(MAX_PROBLEMS_PER_TABLE);
-        problems.extend(table_messages.map(|what| StoreProblem {
-            part: part.clone(),
-            message: format!("table {table}: {what}"),
-        }));
+        let messages = run_integrity_check(connection, Some(&table));
+        let (of_indexes, of_rows): (Vec<_>, Vec<_>) =
+            messages.into_iter().partition(|message| is_of_index(connection, message));
+        let index = words.is_none().then(|| DamagedPart::Index(table.clone()));
+        let rows = words.map_or(DamagedPart::Rows, DamagedPart::FullText);
+        for (part, messages) in [(index.unwrap_or(rows.clone()), of_indexes), (rows, of_rows)] {
+            let first = messages.into_iter().take(MAX_PROBLEMS_PER_TABLE);
+            problems.extend(first.map(|what| StoreProblem {
+                part: part.clone(),
+                message: format!("table {table}: {what}"),
+            }));
+        }
     }
     let is_room = |line: &&String| line.ends_with("never used") || line.starts_with("Freelist");
     let room: Vec<_> =
@@ -107,6 +125,19 @@ fn classify_problems(connection: &Connection, messages: Vec<String>) -> Vec<Stor
         );
     }
     problems
+}
+
+/// Returns whether a message of the integrity check concerns an index, and not the rows of its table.
+fn is_of_index(connection: &Connection, message: &str) -> bool {
+    let differs = ["wrong # of entries in index ", "non-unique entry in index "];
+    if message.contains(" missing from index ") || differs.iter().any(|it| message.starts_with(it))
+    {
+        return true;
+    }
+    let tree = message.strip_prefix("Tree ").and_then(|rest| rest.split(' ').next());
+    let Some(root) = tree.and_then(|number| number.parse::<i64>().ok()) else { return false };
+    let is_index = connection.prepare(INDEX_ROOT_SQL).and_then(|mut it| it.exists([root]));
+    is_index.unwrap_or(false)
 }
 
 /// Returns all tables, each with the full-text table it belongs to.

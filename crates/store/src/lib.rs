@@ -19,6 +19,7 @@ mod followed_store;
 mod fts_consistency;
 mod fts_index;
 mod fts_version;
+mod fts_words;
 mod health;
 mod index_cache;
 mod item_damage;

@@ -29,6 +29,13 @@ enum DifferenceKind {
     Missing,
 }
 
+impl SchemaDifference {
+    /// Returns whether the migrations do not create the object.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.kind == DifferenceKind::Foreign
+    }
+}
+
 impl fmt::Display for SchemaDifference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, object_type, name } = self;
@@ -51,7 +58,17 @@ impl Store {
         let failed = |source| StoreError::from_file(self.path(), source);
         let connection = open_restricted(self.path()).map_err(failed)?;
         let version = self.detect_schema(&connection)?;
-        let found = list_objects(&connection).map_err(failed)?;
+        self.schema_differences(&connection, version)
+    }
+
+    /// Compares the schema of a connection with the one that the first `version` migrations create.
+    pub(super) fn schema_differences(
+        &self,
+        connection: &Connection,
+        version: usize,
+    ) -> Result<Vec<SchemaDifference>, StoreError> {
+        let failed = |source| StoreError::from_file(self.path(), source);
+        let found = list_objects(connection).map_err(failed)?;
         let expected = expected_schema(self.database(), version).map_err(failed)?;
         let definitions = self.database().fts_definitions().iter();
         let redefined: BTreeMap<&str, String> =

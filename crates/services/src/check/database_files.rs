@@ -2,6 +2,7 @@
 //! its rows.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -18,7 +19,7 @@ use vademecum_store::{
 };
 use vademecum_vault::links::{are_links_outdated, rebuild_links};
 
-use super::{clock, findings::CheckFindings};
+use super::{clock, damaged_rows::DamagedRowsCheck, findings::CheckFindings};
 use crate::{file_error::FileError, text::format_count};
 
 /// Remedy for damaged derived data.
@@ -57,6 +58,9 @@ pub(super) struct DatabaseFile {
     sources: Vec<Arc<dyn Source>>,
     derived: Vec<DerivedFtsTable>,
     place: String,
+    /// The same database in backups.
+    backups: Vec<PathBuf>,
+    keeps_damaged: bool,
 }
 
 impl DatabaseFile {
@@ -91,7 +95,12 @@ impl DatabaseFile {
         derived: Vec<DerivedFtsTable>,
     ) -> Self {
         let place = store.path().display().to_string();
-        Self { store, role, sources, derived, place }
+        Self { store, role, sources, derived, place, backups: Vec::new(), keeps_damaged: false }
+    }
+
+    /// Sets where a repair finds copies of damaged items, and whether others are taken as they are.
+    pub(super) fn with_copies(self, backups: Vec<PathBuf>, keeps_damaged: bool) -> Self {
+        Self { backups, keeps_damaged, ..self }
     }
 
     /// Checks the file. With `repair`, derived data is rebuilt; damaged rows are only reported.
@@ -165,9 +174,13 @@ impl DatabaseFile {
     }
 
     fn check_contents(&self, repair: bool, findings: &mut CheckFindings) {
+        let are_rows_right = self.check_rows(repair, findings);
         let condition = match self.read_condition() {
             Ok(condition) if condition.is_healthy() => {
-                return findings.add_ok(&self.place, &format!("schema {}", condition.schema));
+                if are_rows_right {
+                    findings.add_ok(&self.place, &format!("schema {}", condition.schema));
+                }
+                return;
             }
             Ok(condition) => condition,
             Err(error) if error.is_locked() => {
@@ -195,9 +208,41 @@ impl DatabaseFile {
         }
     }
 
+    /// Verifies the digests of the rows. Returns whether nothing about them was reported.
+    fn check_rows(&self, repair: bool, findings: &mut CheckFindings) -> bool {
+        if self.store.database().digested_tables().is_empty() {
+            return true;
+        }
+        // Rows of a damaged file cannot be compared; its damage is reported below.
+        let has_rows =
+            self.store.check_integrity().is_ok_and(|StoreHealth { problems, .. }| {
+                problems.iter().all(|problem| problem.part != DamagedPart::Rows)
+            });
+        if !has_rows {
+            return true;
+        }
+        let check = DamagedRowsCheck {
+            store: &self.store,
+            sources: &self.sources,
+            place: &self.place,
+            backups: &self.backups,
+            keeps_damaged: self.keeps_damaged,
+        };
+        match check.run(repair, findings) {
+            Ok(are_right) => are_right,
+            Err(SourceError::Store(error)) if error.is_locked() => true,
+            Err(error) => {
+                let what = format!("its rows cannot be verified: {}", error_chain(&error));
+                findings.add_error(&self.place, &what, &self.remedy());
+                false
+            }
+        }
+    }
+
     fn read_condition(&self) -> Result<DatabaseCondition, StoreError> {
         let StoreHealth { schema, problems } = self.store.check_integrity()?;
         let (mut drifts, mut outdated, mut unread_links) = (Vec::new(), Vec::new(), Vec::new());
+        let mut misspelt = Vec::new();
         // Damaged tables cannot be compared.
         if problems.iter().all(|problem| problem.part == DamagedPart::FreePages) {
             for derived in &self.derived {
@@ -205,6 +250,14 @@ impl DatabaseFile {
                 drifts.extend((drift != FtsDifferences::default()).then_some((*derived, drift)));
                 let is_outdated = self.store.is_fts_table_outdated(derived)?;
                 outdated.extend(is_outdated.then_some(*derived));
+                // A collection is built again from its sources.
+                if !is_outdated
+                    && drift == FtsDifferences::default()
+                    && !self.sources.is_empty()
+                    && !self.store.has_words_of_rows(derived)?
+                {
+                    misspelt.push(*derived);
+                }
             }
             for source in &self.sources {
                 let name = source.name();
@@ -214,7 +267,8 @@ impl DatabaseFile {
                 unread_links.extend(is_outdated.then_some(name));
             }
         }
-        Ok(DatabaseCondition { schema, problems, drifts, outdated, unread_links, closed: None })
+        let closed = None;
+        Ok(DatabaseCondition { schema, problems, drifts, misspelt, outdated, unread_links, closed })
     }
 
     /// Reports all problems, each with its remedy.
@@ -225,7 +279,9 @@ impl DatabaseFile {
         for StoreProblem { part, message: what } in &condition.problems {
             match part {
                 DamagedPart::Rows => findings.add_error(&self.place, what, &self.remedy()),
-                DamagedPart::FullText(_) => findings.add_error(&self.place, what, REPAIR_HINT),
+                DamagedPart::FullText(_) | DamagedPart::Index(_) => {
+                    findings.add_error(&self.place, what, REPAIR_HINT);
+                }
                 DamagedPart::FreePages => findings.add_warning(&self.place, what, REPAIR_HINT),
             }
         }
@@ -235,6 +291,10 @@ impl DatabaseFile {
                 "full-text table {table}: {missing} rows are not indexed, {stray} \
                  index entries have no row"
             );
+            findings.add_error(&self.place, &what, REPAIR_HINT);
+        }
+        for DerivedFtsTable { table, .. } in &condition.misspelt {
+            let what = format!("full-text table {table} has other words than its rows");
             findings.add_error(&self.place, &what, REPAIR_HINT);
         }
         for DerivedFtsTable { table, .. } in &condition.outdated {
@@ -264,12 +324,25 @@ impl DatabaseFile {
         if condition.closed.is_some() {
             return Ok(None);
         }
+        let indexes: BTreeSet<&String> = condition
+            .problems
+            .iter()
+            .filter_map(|problem| match &problem.part {
+                DamagedPart::Index(table) => Some(table),
+                DamagedPart::Rows | DamagedPart::FullText(_) | DamagedPart::FreePages => None,
+            })
+            .collect();
+        for table in &indexes {
+            self.store.rebuild_indexes(table)?;
+        }
         let drifted = |table| condition.drifts.iter().any(|(derived, _)| derived.table == table);
+        let misspelt = |table| condition.misspelt.iter().any(|derived| derived.table == table);
         let mut rebuilt = false;
         for derived in &self.derived {
             let is_outdated = condition.outdated.iter().any(|other| other.table == derived.table);
             if is_outdated
                 || drifted(derived.table)
+                || misspelt(derived.table)
                 || has(&DamagedPart::FullText(derived.table.to_owned()))
             {
                 self.store.rebuild_fts_table(derived)?;
@@ -286,6 +359,10 @@ impl DatabaseFile {
             self.store.compact()?;
         }
         Ok(match (rebuilt, compact) {
+            (true, _) if !indexes.is_empty() => {
+                Some("its indexes and full-text tables were rebuilt")
+            }
+            (false, _) if !indexes.is_empty() => Some("its indexes were rebuilt"),
             (true, _) => Some("its full-text tables were rebuilt"),
             (false, _) if has_unread_links => Some("the links of its items were read"),
             (false, true) => Some("unused pages were freed"),
@@ -371,6 +448,8 @@ struct DatabaseCondition {
     schema: usize,
     problems: Vec<StoreProblem>,
     drifts: Vec<(DerivedFtsTable, FtsDifferences)>,
+    /// Full-text tables with other words than their rows.
+    misspelt: Vec<DerivedFtsTable>,
     /// Full-text tables of an earlier version.
     outdated: Vec<DerivedFtsTable>,
     /// Sources with items whose links have not been read.
@@ -383,12 +462,15 @@ impl DatabaseCondition {
     fn closed(error: &StoreError) -> Self {
         let closed = Some(error_chain(error));
         let (problems, drifts, outdated) = (Vec::new(), Vec::new(), Vec::new());
-        Self { schema: 0, problems, drifts, outdated, unread_links: Vec::new(), closed }
+        let (misspelt, unread_links) = (Vec::new(), Vec::new());
+        Self { schema: 0, problems, drifts, misspelt, outdated, unread_links, closed }
     }
 
     fn is_healthy(&self) -> bool {
-        let is_current =
-            self.drifts.is_empty() && self.outdated.is_empty() && self.unread_links.is_empty();
+        let is_current = self.drifts.is_empty()
+            && self.misspelt.is_empty()
+            && self.outdated.is_empty()
+            && self.unread_links.is_empty();
         self.problems.is_empty() && is_current && self.closed.is_none()
     }
 }

@@ -5,6 +5,7 @@
 mod archive;
 mod clock;
 mod custom_tools;
+mod damaged_rows;
 mod database_files;
 mod disk;
 mod findings;
@@ -18,6 +19,7 @@ mod proxies;
 mod server_check;
 mod vectors;
 
+pub use damaged_rows::DamageRepair;
 pub use profile_connection::{open_database, query_version};
 pub use profile_diagnosis::{ProfileDiagnosis, ProfileFinding};
 pub use server_check::ServerCheck;

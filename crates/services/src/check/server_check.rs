@@ -18,6 +18,7 @@ use vademecum_store::{Database, Store};
 
 use super::{
     archive, clock, custom_tools,
+    damaged_rows::DamageRepair,
     database_files::{DatabaseFile, DatabaseRole},
     disk,
     findings::CheckFindings,
@@ -44,6 +45,8 @@ pub struct ServerCheck<'a> {
     pub only_user: Option<UserId>,
     /// If set, derived data is rebuilt and unused files are removed.
     pub repair: bool,
+    /// What a repair does with damaged items.
+    pub damage: DamageRepair,
 }
 
 /// Error that prevents a check as a whole.
@@ -197,7 +200,11 @@ impl ServerCheck<'_> {
         role: DatabaseRole,
         findings: &mut CheckFindings,
     ) {
+        let data = self.collections.data().path();
+        let place = folder.strip_prefix(data).unwrap_or(folder).join(database.file_name());
+        let backups = self.damage.backups.iter().map(|backup| backup.join(&place)).collect();
         DatabaseFile::for_database(database, folder, role, self.sources)
+            .with_copies(backups, self.damage.keeps_damaged)
             .check(self.repair, findings);
     }
 }

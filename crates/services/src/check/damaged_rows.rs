@@ -1,0 +1,188 @@
+//! Check of the digests of rows: damaged items are named, and restored where a right copy is found.
+
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
+
+use vademecum_model::{Deadline, Uri};
+use vademecum_source::{Source, SourceError};
+use vademecum_store::{HealedFrom, RowDamage, RowDamageKind, RowVerification, Store, StoreError};
+use vademecum_vault::links::rebuild_links;
+
+use super::findings::CheckFindings;
+use crate::text::format_count;
+
+/// Maximum time to read the title of a damaged item.
+const TITLE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Tables that are derived from the texts of items.
+const DERIVED_TABLES: [&str; 2] = ["links", "link_names"];
+/// Maximum number of damaged items that are named.
+const MAX_NAMED: usize = 1_000;
+
+/// What to do with damaged items.
+#[derive(Clone, Debug, Default)]
+pub struct DamageRepair {
+    /// Folders of backups in which right copies are searched, in this order.
+    pub backups: Vec<PathBuf>,
+    /// Whether items without a right copy are taken as they are.
+    pub keeps_damaged: bool,
+}
+
+/// A check of the rows of a database.
+pub(super) struct DamagedRowsCheck<'a> {
+    pub(super) store: &'a Store,
+    pub(super) sources: &'a [Arc<dyn Source>],
+    /// Name of the database in findings.
+    pub(super) place: &'a str,
+    /// The same database in backups.
+    pub(super) backups: &'a [PathBuf],
+    pub(super) keeps_damaged: bool,
+}
+
+impl DamagedRowsCheck<'_> {
+    /// Verifies all rows, and writes digests that are missing. Returns whether all rows are right.
+    pub(super) fn run(
+        &self,
+        repair: bool,
+        findings: &mut CheckFindings,
+    ) -> Result<bool, SourceError> {
+        let verification = self.store.verify_rows()?;
+        if verification.lacks_digests() {
+            self.write_digests(&verification, findings)?;
+        }
+        let (derived, damage): (Vec<_>, Vec<_>) =
+            verification.damage.into_iter().partition(|it| DERIVED_TABLES.contains(&it.table));
+        if !derived.is_empty() {
+            self.check_links(&derived, repair, findings)?;
+        }
+        let mut left = damage;
+        if repair && !left.is_empty() {
+            left = self.heal(left, findings)?;
+        }
+        let is_right = left.is_empty() && (repair || derived.is_empty());
+        for (what, items) in self.name_items(&left) {
+            let remedy = "`vademecum check --repair` restores it if its digest tells how, or with \
+                          `--from-backup FOLDER` from a backup; `--keep-damaged` takes it as it is";
+            let text = format!("{what}: it is neither shown nor changed ({items})");
+            findings.add_error(self.place, &text, remedy);
+        }
+        Ok(is_right)
+    }
+
+    fn write_digests(
+        &self,
+        verification: &RowVerification,
+        findings: &mut CheckFindings,
+    ) -> Result<(), StoreError> {
+        match self.store.write_missing_digests(verification) {
+            Ok(()) => {}
+            Err(StoreError::ReadOnly { .. } | StoreError::Full { .. }) => {
+                let what = "the digests of some rows cannot be written";
+                findings.add_warning(self.place, what, "make the file writable");
+            }
+            Err(error) => return Err(error),
+        }
+        if verification.damaged_digests > 0 {
+            let count = usize::try_from(verification.damaged_digests).unwrap_or(usize::MAX);
+            let what = format!(
+                "{} of rows were damaged, and written again",
+                format_count(count, "digest")
+            );
+            findings.add_repaired(self.store.path(), &what);
+        }
+        Ok(())
+    }
+
+    /// Reports damaged links, or reads them again from the texts.
+    fn check_links(
+        &self,
+        damage: &[RowDamage],
+        repair: bool,
+        findings: &mut CheckFindings,
+    ) -> Result<(), SourceError> {
+        let count = format_count(damage.len(), "link");
+        if !repair {
+            let what = format!("{count} between items are damaged");
+            findings.add_error(self.place, &what, "`vademecum check --repair` reads them again");
+            return Ok(());
+        }
+        self.store.accept_damage(damage)?;
+        for source in self.sources {
+            rebuild_links(&**source, self.store)?;
+        }
+        findings.add_repaired(self.store.path(), &format!("{count} were read again"));
+        Ok(())
+    }
+
+    /// Restores rows, and returns those that could not be restored.
+    fn heal(
+        &self,
+        damage: Vec<RowDamage>,
+        findings: &mut CheckFindings,
+    ) -> Result<Vec<RowDamage>, StoreError> {
+        let backups: Vec<_> = self.backups.iter().filter(|it| it.exists()).cloned().collect();
+        let healed = self.store.heal_rows(&damage, &backups)?;
+        let mut left = Vec::new();
+        for (row, from) in damage.into_iter().zip(healed) {
+            let how = match from {
+                None => {
+                    left.push(row);
+                    continue;
+                }
+                Some(HealedFrom::Digest) => "its digest tells the damaged byte".to_owned(),
+                Some(HealedFrom::Backup(path)) => format!("from {}", path.display()),
+            };
+            let name = self.name_of(&row);
+            findings.add_repaired(self.store.path(), &format!("{name} was restored: {how}"));
+        }
+        if self.keeps_damaged && !left.is_empty() {
+            self.store.accept_damage(&left)?;
+            for (what, _) in self.name_items(&left) {
+                findings.add_repaired(self.store.path(), &format!("{what}, and was kept as it is"));
+            }
+            left.clear();
+        }
+        Ok(left)
+    }
+
+    /// Describes each damaged item once, with the tables of its damaged rows.
+    fn name_items(&self, damage: &[RowDamage]) -> Vec<(String, String)> {
+        let mut named: Vec<(String, BTreeSet<&str>)> = Vec::new();
+        for row in damage {
+            let mut what = format!("{} is damaged", self.name_of(row));
+            match row.kind {
+                RowDamageKind::Changed => {}
+                RowDamageKind::Missing => what = format!("a row of {} is gone", row.table),
+                RowDamageKind::Unknown => what.push_str(" perhaps: its key is unknown"),
+            }
+            if let Some((_, tables)) = named.iter_mut().find(|(other, _)| *other == what) {
+                tables.insert(row.table);
+            } else if named.len() < MAX_NAMED {
+                named.push((what, BTreeSet::from([row.table])));
+            }
+        }
+        let list = |tables: BTreeSet<&str>| {
+            format!("table {}", tables.into_iter().collect::<Vec<_>>().join(", "))
+        };
+        named.into_iter().map(|(what, tables)| (what, list(tables))).collect()
+    }
+
+    /// Returns the address and the title of the item of a row.
+    fn name_of(&self, row: &RowDamage) -> String {
+        let Some((source, id)) = &row.item else { return format!("a row of {}", row.table) };
+        let Some(source) = self.sources.iter().find(|it| it.name().as_str() == source) else {
+            return format!("a row of {}", row.table);
+        };
+        let uri = Uri::item(source.name(), id.as_str());
+        let title = source.item_statements().and_then(|statements| {
+            let found: Result<Option<Option<String>>, StoreError> =
+                self.store.read(Deadline::after(TITLE_TIMEOUT), |reader| {
+                    let sql = statements.title_sql;
+                    reader.query_first(sql, &[(":id", id)], |row| row.get("title"))
+                });
+            found.ok().flatten().flatten()
+        });
+        match title {
+            Some(title) => format!("`{uri}` ({title})"),
+            None => format!("`{uri}`"),
+        }
+    }
+}
