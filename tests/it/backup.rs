@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 
 use crate::support::{
-    CommandOutput, Library, McpClient, SOURCES, follows_archive, vademecum_command,
+    CommandOutput, Library, McpClient, SOURCES, folder_snapshot, follows_archive, vademecum_command,
 };
 
 fn backup(library: &Library, name: &str, more: &[&str]) -> CommandOutput {
@@ -213,4 +213,51 @@ fn backup_of_all_users_includes_their_keys() {
             "{word}"
         );
     }
+}
+
+#[test]
+fn verify_names_the_damaged_file() {
+    let library = Library::with_lanterns();
+    assert_eq!(backup(&library, "backup", &[]).code, 0);
+    let folder = library.file_path("backup");
+    let verify = || library.run(&["backup", "verify", folder.to_str().unwrap()]);
+    let before = folder_snapshot(&folder);
+    let done = verify();
+    assert!(done.code == 0 && done.stdout.contains("local: "), "{done:?}");
+    assert_eq!(folder_snapshot(&folder), before, "verifying changes nothing");
+    let file = folder.join("users/local/prompts.db");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[5_000] ^= 4;
+    fs::write(&file, bytes).unwrap();
+    let done = verify();
+    assert!(done.code == 1 && done.stderr.contains("prompts.db is damaged"), "{done:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn linked_database_in_a_backup_is_refused() {
+    let library = Library::with_lanterns();
+    assert_eq!(backup(&library, "backup", &[]).code, 0);
+    let (folder, outside) = (library.file_path("backup"), library.file_path("outside"));
+    let (file, users) = (folder.join("users/local/media.db"), folder.join("users/local"));
+    let refused = |restored: bool| {
+        let path = folder.to_str().unwrap();
+        for command in [&["backup", "verify", path][..], &["restore", path, "--force"]] {
+            let done = library.run(command);
+            assert_eq!(done.code == 1 && done.stderr.contains("is a link"), restored, "{done:?}");
+        }
+    };
+    fs::rename(&file, &outside).unwrap();
+    std::os::unix::fs::symlink(&outside, &file).unwrap();
+    refused(true);
+    fs::remove_file(&file).unwrap();
+    fs::hard_link(&outside, &file).unwrap();
+    refused(true);
+    fs::remove_file(&outside).unwrap();
+    fs::rename(&users, &outside).unwrap();
+    std::os::unix::fs::symlink(&outside, &users).unwrap();
+    refused(true);
+    fs::remove_file(&users).unwrap();
+    fs::rename(&outside, &users).unwrap();
+    refused(false);
 }

@@ -11,6 +11,7 @@ mod clock;
 mod damage;
 #[cfg(target_os = "linux")]
 mod disk;
+mod flips;
 mod kill;
 mod processes;
 

@@ -11,13 +11,17 @@ use super::{
     error::BackupError,
     manifest::{BackupFile, MANIFEST_FILE, Manifest},
 };
-use crate::{atomic_write, library_folders};
+use crate::{
+    atomic_write::{self, LockedFolder},
+    library_folders,
+};
 
 /// Maximum time to count the items of one source.
 const COUNT_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Backs up the library of one user, or of all users with the server's database, and returns the
-/// manifest. The folder must be empty or new; it appears only when the backup is complete.
+/// manifest. The folder must be empty or new; it appears only when the backup is complete. What remains
+/// of a backup that was killed is removed by the next one into the same folder.
 pub fn create_backup(
     data: &DataFolder,
     only_user: Option<&UserId>,
@@ -32,7 +36,7 @@ pub fn create_backup(
     if !atomic_write::is_absent_or_empty(&target) {
         return Err(BackupError::FolderExists(folder.to_owned()));
     }
-    let draft = atomic_write::create_temporary_folder(&target)?;
+    let draft = LockedFolder::create(&target)?;
     let mut manifest = Manifest::new();
     for user in &users {
         back_up_library(data, user, sources, draft.path(), &mut manifest)?;
@@ -46,7 +50,7 @@ pub fn create_backup(
     }
     let text = serde_json::to_string_pretty(&manifest)? + "\n";
     atomic_write::write_new_file(&draft.path().join(MANIFEST_FILE), text.as_bytes())?;
-    atomic_write::rename_to_target(draft, &target)?;
+    draft.rename_to(&target)?;
     Ok(manifest)
 }
 

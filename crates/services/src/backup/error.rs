@@ -60,6 +60,12 @@ pub enum BackupError {
     /// The size or checksum of a file differs from the manifest.
     #[error("{} is damaged: its checksum is wrong", .0.display())]
     WrongChecksum(PathBuf),
+    /// A database of the backup is a link, so that its content is elsewhere.
+    #[error(
+        "{} is a link to a file that may be outside of the backup; copy the backup without links",
+        .0.display()
+    )]
+    LinkedDatabase(PathBuf),
     /// A database of the backup fails the check although its checksum is right.
     #[error("{} is damaged: {problem}", path.display())]
     DamagedDatabase {

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
-    fs::File,
+    fs::{File, Metadata},
     io::{Read, Write},
     path::{Path, PathBuf},
 };
@@ -89,7 +89,9 @@ impl BackupFile {
     /// Describes a copied database: name, size and SHA-256.
     pub(super) fn describe(user: Option<&UserId>, store: &Store) -> Result<Self, FileError> {
         let file = store.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let (bytes, sha256) = copy_and_hash(store.path(), &mut std::io::sink())?;
+        let failed = || format!("cannot read {}", store.path().display());
+        let copy = File::open(store.path()).map_err(FileError::with_message(failed))?;
+        let (bytes, sha256) = copy_and_hash(copy, store.path(), &mut std::io::sink())?;
         let folder = store.path().parent().and_then(Path::file_name).unwrap_or_default();
         let user = user.map(ToString::to_string);
         let folder = folder.to_string_lossy().into_owned();
@@ -97,17 +99,28 @@ impl BackupFile {
         Ok(Self { user, folder, file, bytes, sha256 })
     }
 
-    /// Copies the database into `folder`. Fails if its size or checksum differs from the manifest.
-    pub(super) fn copy_verified(&self, backup: &Path, folder: &Path) -> Result<(), BackupError> {
-        let (from, to) = (self.path(backup), self.path(folder));
-        let failed = || format!("cannot write {}", to.display());
-        let mut file = File::create_new(&to).map_err(FileError::with_message(failed))?;
-        let (bytes, sha256) = copy_and_hash(&from, &mut file)?;
-        file.sync_all().map_err(FileError::with_message(failed))?;
+    /// Compares the database with the size and checksum in the manifest.
+    pub(super) fn verify(&self, backup: &Path) -> Result<(), BackupError> {
+        self.copy_into(backup, &mut std::io::sink())
+    }
+
+    /// Copies the database into a writer. Fails if it is a link, or differs from the manifest.
+    fn copy_into(&self, backup: &Path, to: &mut impl Write) -> Result<(), BackupError> {
+        let from = self.path(backup);
+        let (bytes, sha256) = copy_and_hash(open_unlinked(backup, &from)?, &from, to)?;
         if bytes != self.bytes || sha256 != self.sha256 {
             return Err(BackupError::WrongChecksum(from));
         }
         Ok(())
+    }
+
+    /// Copies the database into `folder`. Fails if it is a link, or differs from the manifest.
+    pub(super) fn copy_verified(&self, backup: &Path, folder: &Path) -> Result<(), BackupError> {
+        let to = self.path(folder);
+        let failed = || format!("cannot write {}", to.display());
+        let mut file = File::create_new(&to).map_err(FileError::with_message(failed))?;
+        self.copy_into(backup, &mut file)?;
+        Ok(file.sync_all().map_err(FileError::with_message(failed))?)
     }
 
     /// Returns its path in a backup, or below the data folder.
@@ -150,10 +163,46 @@ impl BackupFile {
     }
 }
 
+/// Opens a file of a backup. Fails if it, or a folder on the way, is a link: its content could be a file
+/// that the owner of the backup cannot read.
+fn open_unlinked(backup: &Path, path: &Path) -> Result<File, BackupError> {
+    let failed = || format!("cannot read {}", path.display());
+    let below = path.ancestors().take_while(|part| *part != backup);
+    for part in below {
+        let about = part.symlink_metadata().map_err(FileError::with_message(failed))?;
+        if about.is_symlink() {
+            return Err(BackupError::LinkedDatabase(part.to_owned()));
+        }
+    }
+    let found = path.symlink_metadata().map_err(FileError::with_message(failed))?;
+    let file = File::open(path).map_err(FileError::with_message(failed))?;
+    let opened = file.metadata().map_err(FileError::with_message(failed))?;
+    if is_linked(&found, &opened) || !opened.is_file() {
+        return Err(BackupError::LinkedDatabase(path.to_owned()));
+    }
+    Ok(file)
+}
+
+/// Returns whether an opened file has another name, or is not the one that was found.
+#[cfg(unix)]
+fn is_linked(found: &Metadata, opened: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
+    opened.nlink() > 1 || (found.dev(), found.ino()) != (opened.dev(), opened.ino())
+}
+
+#[cfg(not(unix))]
+fn is_linked(_: &Metadata, _: &Metadata) -> bool {
+    false
+}
+
 /// Copies a file into a writer and returns its length and SHA-256 in hexadecimal.
-fn copy_and_hash(from: &Path, to: &mut impl Write) -> Result<(u64, String), FileError> {
+fn copy_and_hash(
+    mut file: File,
+    from: &Path,
+    to: &mut impl Write,
+) -> Result<(u64, String), FileError> {
     let failed = || format!("cannot read {}", from.display());
-    let mut file = File::open(from).map_err(FileError::with_message(failed))?;
     let mut piece = vec![0; COPY_BUFFER_BYTES];
     let (mut length, mut hash) = (0, Sha256::new());
     loop {

@@ -6,4 +6,5 @@ mod manifest;
 mod restore;
 
 pub use create::create_backup;
-pub use restore::{BackupKeys, restore_backup};
+pub use manifest::Manifest;
+pub use restore::{BackupKeys, restore_backup, verify_backup};

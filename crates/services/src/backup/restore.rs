@@ -44,6 +44,13 @@ pub struct RestoredBackup {
     pub skipped_keys: bool,
 }
 
+/// Compares the databases of a backup with its manifest, and returns the manifest.
+pub fn verify_backup(backup: &Path) -> Result<Manifest, BackupError> {
+    let manifest = Manifest::read(backup)?;
+    manifest.files.iter().try_for_each(|file| file.verify(backup))?;
+    Ok(manifest)
+}
+
 /// Restores the backup in a folder into the data folder. Existing databases are an error, unless
 /// `replace` is set: then they are moved to another folder.
 pub fn restore_backup(
