@@ -7,7 +7,7 @@ use vademecum_services::{export::export_library, text::format_item_count};
 
 use super::{
     common::CommonOptions,
-    output::{print_json, print_line},
+    output::{print_error, print_json, print_line},
     progress::progress_callback,
 };
 use crate::registry;
@@ -47,6 +47,11 @@ impl Export {
                 .collect();
             print_line(&format!("exported to {}: {}", self.folder.display(), counts.join(", ")));
         }
-        Ok(ExitCode::SUCCESS)
+        for uri in &summary.damaged {
+            print_error(&format!(
+                "`{uri}` is damaged and was left out; `vademecum check` names the remedy"
+            ));
+        }
+        Ok(if summary.damaged.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }

@@ -11,9 +11,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 use vademecum_actors::Library;
 use vademecum_import::exported;
-use vademecum_model::{ChatDraft, Deadline, Draft, DraftBody, SourceName};
+use vademecum_model::{ChatDraft, Deadline, Draft, DraftBody, SourceName, Uri};
 use vademecum_source::{Source, SourceError, first_origins};
-use vademecum_store::{Reader, Store};
+use vademecum_store::{Reader, ShownRows, Store, StoreError};
 use vademecum_vault::journal::{ExportedVersions, export_versions};
 
 use super::{
@@ -35,6 +35,9 @@ pub struct ExportSummary {
     vademecum: ExportFormat,
     /// Number of items per source.
     pub items: BTreeMap<SourceName, usize>,
+    /// Damaged items, which were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<Uri>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -98,32 +101,36 @@ pub fn export_library(
         return Err(ExportError::NotReplaceable(folder.to_owned()));
     }
     let draft = atomic_write::create_temporary_folder(&target)?;
-    let mut items = BTreeMap::new();
+    let (mut items, mut damaged) = (BTreeMap::new(), Vec::new());
     for source in sources {
         let file = source.database().file_name();
         let mut stores = library.stores().iter().filter(|store| store.may_have_rows());
         let count = match stores.find(|store| store.path().ends_with(file)) {
-            Some(store) => export_source(source, store, draft.path(), progress)
+            Some(store) => export_source(source, store, draft.path(), (progress, &mut damaged))
                 .map_err(|error| error.of_source(source.name()))?,
             None => 0,
         };
         items.insert(source.name(), count);
     }
-    let summary =
-        ExportSummary { vademecum: ExportFormat { export: exported::FORMAT_VERSION }, items };
+    let summary = ExportSummary {
+        vademecum: ExportFormat { export: exported::FORMAT_VERSION },
+        items,
+        damaged,
+    };
     let text = serde_json::to_string_pretty(&summary)? + "\n";
     atomic_write::write_new_file(&draft.path().join(MARKER_FILE), text.as_bytes())?;
     atomic_write::rename_to_target(draft, &target)?;
     Ok(summary)
 }
 
-/// Writes all items of a source into its folder and returns their number. Branches of conversations
+/// Writes all items of a source into its folder and returns their number. Damaged items are left out and
+/// listed in `damaged`. Branches of conversations
 /// go to separate folders, see `branches_folder`.
 fn export_source(
     source: &Arc<dyn Source>,
     store: &Store,
     folder: &Path,
-    progress: &ProgressCallback,
+    (progress, damaged): (&ProgressCallback, &mut Vec<Uri>),
 ) -> Result<usize, ExportError> {
     let folder = folder.join(source.name().as_str());
     let failed = || format!("cannot create {}", folder.display());
@@ -131,7 +138,16 @@ fn export_source(
     let mut failure = None;
     let count = store.read(Deadline::after(EXPORT_TIMEOUT), |reader| {
         let origins = first_origins(reader, source.name())?;
-        let ids = source.suggest_items(reader, "", usize::MAX)?.values;
+        let mut ids = Vec::new();
+        for id in source.suggest_items(reader, "", usize::MAX)?.values {
+            match reader.verify_item(source.name(), &id, ShownRows::Versions) {
+                Ok(()) => ids.push(id),
+                Err(StoreError::DamagedItem { .. }) => {
+                    damaged.push(Uri::item(source.name(), id));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
         let mut counter = ProgressCounter::start(progress, source.name().as_str(), ids.len());
         let mut write = |id: &str, folder: &Path, draft: Draft, versions| {
             counter.advance();

@@ -14,7 +14,8 @@ const BULK_PAGE_BYTES: u32 = 8_192;
 const BULK_CACHE_KIB: i64 = -32_768;
 
 impl Store {
-    /// Prepares a new file for writes with [`Durability::Deferred`](crate::Durability::Deferred): without a journal, so that each
+    /// Prepares a new file for writes with
+    /// [`Durability::Deferred`](crate::Durability::Deferred): without a journal, so that each
     /// page is written once. Until [`finish_bulk_load`](Self::finish_bulk_load), a failed write or a
     /// crash leaves a damaged file, which must be removed.
     pub fn begin_bulk_load(&self) -> Result<(), StoreError> {

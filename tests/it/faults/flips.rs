@@ -28,7 +28,7 @@ fn library_with_versions() -> Library {
         let (title, text) =
             (format!("Mooring {number}"), format!("Rope {number} holds. ").repeat(40));
         let tags = json!(["harbour", format!("quay{number}")]);
-        let note = json!({ "title": title, "content": text, "keywords": tags });
+        let note = json!({ "title": title, "content": text, "tags": tags });
         let id = pipe.call_tool("notes.create", &note)["id"].clone();
         for line in ["A bollard.", "A cleat."] {
             pipe.call_tool("notes.append", &json!({ "note_id": id, "content": line }));
@@ -42,12 +42,13 @@ fn read_everything(library: &Library, uris: &[String]) -> BTreeMap<String, Optio
     let pipe = library.open_stdio();
     let mut read = BTreeMap::new();
     for uri in uris {
-        let answer = pipe.tool_result("knowledge.get", &json!({ "uri": uri, "mode": "full" }));
+        let item = json!({ "id": uri, "retrieval": { "mode": "full" } });
+        let answer = pipe.tool_result("knowledge.get", &item);
         let is_error = answer["isError"] == true;
         read.insert(uri.clone(), (!is_error).then(|| answer["structuredContent"].clone()));
     }
     for (index, word) in ["pebble", "rope", "bollard", "quay7", "beach"].into_iter().enumerate() {
-        let query = json!({ "query": word, "limit": 50, "fresh": true });
+        let query = json!({ "query": word, "limit": 50, "session": "new" });
         let mut answer = pipe.tool_result("knowledge.search", &query);
         let failed = answer["structuredContent"]["_meta"]["failed_sources"].as_array();
         let is_whole = answer["isError"] != true && failed.is_none_or(Vec::is_empty);

@@ -231,6 +231,8 @@ fn killed_backup_is_absent_or_complete() {
             let done = library.run(&["backup", folder.join("one").to_str().unwrap()]);
             assert_eq!(done.code, 0, "{done:?}");
         }
+        let done = library.run(&["backup", folder.join("next").to_str().unwrap()]);
+        assert_eq!((done.code, unfinished_backups(&folder)), (0, Vec::new()), "{done:?}");
         let check = library.run(&["check"]);
         assert_healthy(&check);
         assert!(
