@@ -6,6 +6,7 @@ mod custom_tools;
 mod libraries;
 mod limits;
 mod monitoring;
+mod row_verification;
 mod shared_sessions;
 
 use std::{
@@ -50,6 +51,7 @@ use self::{
     libraries::{followed_folders, open_user_registry},
     limits::{protocol_options, reader_limits},
     monitoring::MonitoredComponents,
+    row_verification::verify_rows_slowly,
     shared_sessions::ArchivedSessions,
 };
 use crate::registry;
@@ -422,6 +424,7 @@ impl App {
             self.service.clone(),
             Arc::clone(&self.user_registry),
         ));
+        let verifier = actix::spawn(verify_rows_slowly(Arc::clone(&self.user_registry)));
         let archive_watch = self.spawn_archive_watch();
         let tool_watch = self.spawn_tool_watch();
         let folder_sync = self.spawn_folder_sync();
@@ -433,6 +436,7 @@ impl App {
         let served = vademecum_web::serve(server_state, listener).await;
         sweeper.abort();
         watcher.abort();
+        verifier.abort();
         archive_watch.iter().for_each(JoinHandle::abort);
         tool_watch.abort();
         folder_sync.abort();

@@ -10,6 +10,7 @@ use super::UserRegistry;
 #[derive(Default)]
 struct LibraryTotals {
     stores_open: usize,
+    damaged_rows: usize,
     pool_waits: u64,
     pool_wait_time: Duration,
     queued_jobs: usize,
@@ -25,6 +26,7 @@ impl UserRegistry {
             for store in library.stores() {
                 let (waits, waited) = store.waits();
                 sum.stores_open += usize::from(store.is_open());
+                sum.damaged_rows += store.damaged_rows();
                 sum.pool_waits += waits;
                 sum.pool_wait_time += waited;
             }
@@ -47,6 +49,11 @@ impl UserRegistry {
                 "vademecum_stores_open",
                 "Open database files of libraries.",
                 sum.stores_open,
+            ),
+            Gauge::from_count(
+                "vademecum_damaged_rows",
+                "Damaged rows of open libraries, as far as their verification has found them.",
+                sum.damaged_rows,
             ),
             Gauge::from_total(
                 "vademecum_store_reader_waits_total",

@@ -25,6 +25,7 @@ mod mailbox;
 mod merged_results;
 mod quota;
 mod replica;
+mod row_verification;
 mod search_page;
 mod seen_uris;
 mod session;

@@ -17,6 +17,7 @@ const COLUMNS_SQL: &str =
     "SELECT name, type, pk, dflt_value FROM pragma_table_info(?1) ORDER BY cid";
 const IS_ORDINARY_SQL: &str =
     "SELECT 1 FROM sqlite_schema WHERE name = ?1 AND sql NOT LIKE '%WITHOUT ROWID%'";
+const IS_TABLE_SQL: &str = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
 const SET_WRITING_SQL: &str = "UPDATE digest_state SET is_writing = ?1";
 
 /// Name of a table, and the source and identifier of the item of a row, in SQL.
@@ -200,8 +201,12 @@ pub(super) fn attach_digest_triggers(
     connection: &Connection,
     database: Database,
 ) -> rusqlite::Result<()> {
+    let mut is_table = connection.prepare(IS_TABLE_SQL)?;
     for table in database.digested_tables() {
-        connection.execute_batch(&table.triggers_sql())?;
+        // A check reports a view in the place of a table.
+        if is_table.exists([table.name])? {
+            connection.execute_batch(&table.triggers_sql())?;
+        }
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ use super::{
     Reader, StoreError, Writer,
     access::restrict_connection,
     archive_state::{forget_archive_state, write_archive_state},
+    background_verification::BackgroundVerification,
     compressed_text::register_chunk_text,
     digested_tables::{attach_digest_triggers, set_digest_writing},
     filter_cache::FilterCache,
@@ -62,6 +63,7 @@ pub struct Store {
     pub(crate) follower: Option<Arc<dyn Follower>>,
     open: Mutex<Option<Arc<OpenDatabase>>>,
     pool_waits: PoolWaits,
+    pub(super) background: BackgroundVerification,
 }
 
 #[derive(Debug)]
@@ -93,7 +95,8 @@ impl Store {
     pub fn with_path(database: Database, path: PathBuf) -> Self {
         let (open, pool_waits) = (Mutex::new(None), PoolWaits::default());
         let journal_limits = JournalLimits::default();
-        Self { database, path, access: None, journal_limits, follower: None, open, pool_waits }
+        let (access, follower, background) = (None, None, BackgroundVerification::default());
+        Self { database, path, access, journal_limits, follower, open, pool_waits, background }
     }
 
     /// Has the store follow an archive: reads see what other servers wrote, and writes are stored

@@ -3,6 +3,7 @@
 mod access;
 mod archive;
 mod archive_state;
+mod background_verification;
 mod bulk_load;
 mod change_detector;
 mod compressed_text;

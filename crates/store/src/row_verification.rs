@@ -53,11 +53,11 @@ pub enum RowDamageKind {
 }
 
 /// A row whose digest does not fit, or which has none.
-struct Misfit {
-    key: i64,
-    digest: Option<i64>,
+pub(super) struct Misfit {
+    pub(super) key: i64,
+    pub(super) digest: Option<i64>,
     found: i64,
-    item: Option<(String, String)>,
+    pub(super) item: Option<(String, String)>,
 }
 
 impl RowVerification {
@@ -125,7 +125,7 @@ impl Store {
         let connection = open_connection(self.path()).map_err(failed)?;
         let snapshot = connection.unchecked_transaction().map_err(failed)?;
         for table in tables {
-            let misfits = table.find_misfits(&snapshot).map_err(failed)?;
+            let misfits = table.find_misfits(&snapshot, None).map_err(failed)?;
             let strays = table.find_strays(&snapshot).map_err(failed)?;
             let count: i64 = snapshot
                 .query_row(&table.count_sql(), [], |row| row.get("rows"))
@@ -194,15 +194,23 @@ impl DigestedTable {
         )
     }
 
-    /// Returns the rows whose digest differs or does not exist.
-    fn find_misfits(&self, connection: &Connection) -> rusqlite::Result<Vec<Misfit>> {
+    /// Returns the rows whose digest differs or does not exist, with keys after the first of `range` up
+    /// to the last.
+    pub(super) fn find_misfits(
+        &self,
+        connection: &Connection,
+        range: Option<(i64, i64)>,
+    ) -> rusqlite::Result<Vec<Misfit>> {
         let Self { number, name, source_sql, item_sql, .. } = self;
         let (key, found) = (self.key_sql("stored"), self.digest_sql("stored"));
+        let range = range.map_or_else(String::new, |(after, last)| {
+            format!(" WHERE {key} > {after} AND {key} <= {last}")
+        });
         let sql = format!(
             "SELECT * FROM (SELECT {key} AS row_key, known.digest AS known_digest, {found} AS found, \
              {source_sql} AS item_source, CAST({item_sql} AS TEXT) AS item_id \
              FROM main.{name} AS stored LEFT JOIN main.row_digests AS known \
-             ON known.table_number = {number} AND known.key = {key}) \
+             ON known.table_number = {number} AND known.key = {key}{range}) \
              WHERE known_digest IS NOT found"
         );
         let text = |row: &Row<'_>, column| -> rusqlite::Result<Option<String>> {
@@ -379,6 +387,27 @@ mod tests {
         store.write_missing_digests(&verified).unwrap();
         let verified = store.verify_rows().unwrap();
         assert!(!verified.lacks_digests() && verified.damage.is_empty(), "{verified:?}");
+    }
+
+    #[test]
+    fn background_verification_goes_on_where_it_stopped() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = notes(folder.path());
+        damage(&store, "UPDATE notes SET content = 'Tea' WHERE row IN (1, 3)");
+        let key_of = |damage: &[RowDamage]| damage.iter().map(|it| it.key).collect::<Vec<_>>();
+        assert_eq!(key_of(&store.verify_next_rows(2).unwrap()), [1]);
+        assert_eq!(key_of(&store.verify_next_rows(2).unwrap()), [3]);
+        assert_eq!(store.damaged_rows(), 2);
+        let again = Store::new(Database::Chacha, folder.path());
+        let slices: Vec<_> = (0..40).map(|_| key_of(&again.verify_next_rows(1).unwrap())).collect();
+        // All rows once; then the file rests, also for another process.
+        assert_eq!(slices.concat(), [1, 3]);
+        let other = Store::new(Database::Chacha, folder.path());
+        assert!(other.verify_next_rows(9).unwrap().is_empty() && other.damaged_rows() == 0);
+        other.write(Durability::Full, |writer| {
+            writer.execute("UPDATE digest_state SET verified_at = NULL, verified_key = 2, verified_table = 1", &[])
+        }).map_err(|error: StoreError| error).unwrap();
+        assert_eq!(key_of(&other.verify_next_rows(9).unwrap()), [3], "after the second row");
     }
 
     #[test]

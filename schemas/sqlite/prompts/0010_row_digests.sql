@@ -11,12 +11,13 @@ CREATE TABLE row_digests (
 ) WITHOUT ROWID;
 
 -- `is_writing` is 1 only within a transaction that writes digests. The other columns say where the check
--- in the background goes on: after this row of this table.
+-- in the background goes on: after this row of this table; and when it was last complete.
 CREATE TABLE digest_state (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     is_writing INTEGER NOT NULL,
     verified_table INTEGER NOT NULL,
-    verified_key INTEGER NOT NULL
+    verified_key INTEGER NOT NULL,
+    verified_at TEXT
 );
 INSERT INTO digest_state (id, is_writing, verified_table, verified_key) VALUES (1, 0, 0, 0);
 

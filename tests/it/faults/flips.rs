@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{report_lines, rng, round_count};
 use crate::{
-    support::{CommandOutput, Library, McpClient},
+    support::{CommandOutput, Library, McpClient, StdioClient},
     writing::WRITE_ENABLED,
 };
 
@@ -37,21 +37,34 @@ fn library_with_versions() -> Library {
     library
 }
 
+/// Returns the result of a call; notifications are ignored.
+fn call(pipe: &StdioClient, tool: &str, arguments: &Value) -> Value {
+    let params = json!({ "name": tool, "arguments": arguments });
+    let message = json!({ "jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": params });
+    pipe.write_line(&message.to_string());
+    loop {
+        let mut answer = pipe.read_message();
+        if answer["id"] == 77 {
+            return answer["result"].take();
+        }
+    }
+}
+
 /// Returns the answer for each item and each search: the result, or `None` for an error.
 fn read_everything(library: &Library, uris: &[String]) -> BTreeMap<String, Option<Value>> {
     let pipe = library.open_stdio();
     let mut read = BTreeMap::new();
     for uri in uris {
         let item = json!({ "id": uri, "retrieval": { "mode": "full" } });
-        let answer = pipe.tool_result("knowledge.get", &item);
+        let answer = call(&pipe, "knowledge.get", &item);
         let is_error = answer["isError"] == true;
         read.insert(uri.clone(), (!is_error).then(|| answer["structuredContent"].clone()));
     }
     for (index, word) in ["pebble", "rope", "bollard", "quay7", "beach"].into_iter().enumerate() {
         let query = json!({ "query": word, "limit": 50, "session": "new" });
-        let mut answer = pipe.tool_result("knowledge.search", &query);
+        let mut answer = call(&pipe, "knowledge.search", &query);
         let failed = answer["structuredContent"]["_meta"]["failed_sources"].as_array();
-        let is_whole = answer["isError"] != true && failed.is_none_or(Vec::is_empty);
+        let is_whole = answer["isError"] == false && failed.is_none_or(Vec::is_empty);
         let mut hits = answer["structuredContent"]["results"].take();
         if let Some(hits) = hits.as_array_mut() {
             hits.sort_by_key(|hit| hit["uri"].to_string());
