@@ -23,6 +23,9 @@ const ADD_ROW_FUNCTION: &str = "vademecum_add_row";
 /// Longest token that FTS5 stores, in bytes.
 const MAX_TOKEN_BYTES: usize = 32_768;
 
+/// Columns with the words of several texts in any order.
+const UNORDERED_COLUMNS: [&[u8]; 2] = [b"keywords", b"tags"];
+
 /// Sum of the hashes of all words, and of the lengths of all rows. The order does not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct WordSums {
@@ -147,6 +150,8 @@ impl WordSums {
     }
 
     fn add_word(&mut self, row: i64, column: &[u8], offset: i64, term: &[u8]) {
+        // Keywords are a set, whose order is not stored.
+        let offset = if UNORDERED_COLUMNS.contains(&column) { 0 } else { offset };
         let numbers = [row.to_le_bytes(), offset.to_le_bytes()].concat();
         let hash = XxHash3_64::oneshot(&[&numbers, column, b"\0", term].concat());
         self.words = self.words.wrapping_add(hash);

@@ -60,6 +60,10 @@ pub fn check_batched_index_writes<S: Source>(source: S, drafts: &[Draft]) {
             so_often,
             "{time} drafts are flushed in one batch"
         );
+        if let Some(derived) = bench.source.derived_fts_table() {
+            let has_words = bench.store.has_words_of_rows(&derived).expect("words are compared");
+            assert!(has_words, "the index has the words of {time} rows");
+        }
     }
 }
 
