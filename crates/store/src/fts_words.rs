@@ -159,7 +159,7 @@ impl WordSums {
 
     fn add_lengths(&mut self, row: i64, lengths: &[u64]) {
         let mut bytes = row.to_le_bytes().to_vec();
-        lengths.iter().for_each(|length| bytes.extend(length.to_le_bytes()));
+        bytes.extend(lengths.iter().flat_map(|length| length.to_le_bytes()));
         self.lengths = self.lengths.wrapping_add(XxHash3_64::oneshot(&bytes));
     }
 }

@@ -38,6 +38,8 @@ pub struct StoreProblem {
 pub enum DamagedPart {
     /// Rows that are stored nowhere else.
     Rows,
+    /// A reference to a row that is missing.
+    References,
     /// An index of this table, which can be rebuilt from its rows.
     Index(String),
     /// A full-text table, which can be rebuilt from rows.
@@ -160,5 +162,5 @@ fn find_missing_references(connection: &Connection) -> Vec<StoreProblem> {
     })();
     // A failure of this query was already reported by the integrity check.
     let found = found.unwrap_or_default().into_iter();
-    found.map(|what| StoreProblem { part: DamagedPart::Rows, message: what }).collect()
+    found.map(|what| StoreProblem { part: DamagedPart::References, message: what }).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension as _, named_params, params_from_iter, types::Value};
+use rusqlite::{Connection, named_params, params_from_iter, types::Value};
 
 use super::{
     DigestedTable, ReadOnlyFile, RowDamage, RowDamageKind, Store, StoreError,
@@ -94,15 +94,16 @@ impl DigestedTable {
     ) -> rusqlite::Result<Option<HealedFrom>> {
         let is_there = row.kind == RowDamageKind::Changed;
         if is_there
-            && let Some(values) = self.read_values(connection, row.key)?
-            && let Some(values) = find_single_byte(&values, digest)
+            && let Some(encoded) = self.read_encoded(connection, row.key)?
+            && let Some(values) = find_single_byte(encoded, self.columns.len(), digest)
             && self.write_values(connection, row.key, values, is_there, digest)?
         {
             return Ok(Some(HealedFrom::Digest));
         }
         for (path, backup) in backups {
-            let Some(values) = self.read_values(backup, row.key)? else { continue };
-            if digest_of(&encode_row(values.iter().map(Into::into))) == digest
+            let Some(encoded) = self.read_encoded(backup, row.key)? else { continue };
+            if digest_of(&encoded) == digest
+                && let Ok(values) = decode_row(&encoded, self.columns.len())
                 && self.write_values(connection, row.key, values, is_there, digest)?
             {
                 return Ok(Some(HealedFrom::Backup((*path).clone())));
@@ -111,12 +112,9 @@ impl DigestedTable {
         Ok(None)
     }
 
-    /// Returns the values of the row with a key, as its digest has them: without defaults.
-    fn read_values(
-        &self,
-        connection: &Connection,
-        key: i64,
-    ) -> rusqlite::Result<Option<Vec<Value>>> {
+    /// Returns the encoded row with a key, as its digest has it: without defaults. A damaged text need
+    /// not be UTF-8.
+    fn read_encoded(&self, connection: &Connection, key: i64) -> rusqlite::Result<Option<Vec<u8>>> {
         let mut has_column = connection.prepare_cached(HAS_COLUMN_SQL)?;
         let mut columns = Vec::new();
         for (column, default) in &self.columns {
@@ -135,8 +133,11 @@ impl DigestedTable {
         );
         let mut statement = connection.prepare(&sql)?;
         let count = statement.column_count();
-        let read = |row: &rusqlite::Row<'_>| (0..count).map(|index| row.get(index)).collect();
-        statement.query_row(named_params! { ":key": key }, read).optional()
+        let mut rows = statement.query(named_params! { ":key": key })?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let values: Vec<_> =
+            (0..count).map(|index| row.get_ref(index)).collect::<rusqlite::Result<_>>()?;
+        Ok(Some(encode_row(values.into_iter())))
     }
 
     /// Writes the values of a row. Returns whether the stored row has the digest then.
@@ -186,16 +187,15 @@ impl DigestedTable {
             }
             Err(error) => return Err(error),
         }
-        let stored = self.read_values(connection, key)?;
-        Ok(stored.is_some_and(|it| digest_of(&encode_row(it.iter().map(Into::into))) == digest))
+        let stored = self.read_encoded(connection, key)?;
+        Ok(stored.is_some_and(|encoded| digest_of(&encoded) == digest))
     }
 }
 
-/// Returns the only row with this digest that differs from `values` in one byte of a text, a BLOB or a
-/// number.
-fn find_single_byte(values: &[Value], digest: i64) -> Option<Vec<Value>> {
+/// Returns the only row of `columns` values with this digest that differs in one byte of a text, a BLOB or
+/// a number.
+fn find_single_byte(mut bytes: Vec<u8>, columns: usize, digest: i64) -> Option<Vec<Value>> {
     let mut found = Vec::new();
-    let mut bytes = encode_row(values.iter().map(Into::into));
     // The time grows with the square of the length.
     let masks: Vec<u8> = if bytes.len() <= MAX_BYTE_SEARCH_BYTES {
         (1..=255).collect()
@@ -208,15 +208,17 @@ fn find_single_byte(values: &[Value], digest: i64) -> Option<Vec<Value>> {
         for mask in &masks {
             flip(&mut bytes, index, *mask);
             if digest_of(&bytes) == digest
-                && let Ok(row) = decode_row(&bytes, values.len())
+                && let Ok(row) = decode_row(&bytes, columns)
             {
                 found.push(row);
             }
             flip(&mut bytes, index, *mask);
         }
     }
-    // A byte of a number is not a byte of its encoding.
-    let mut row = values.to_vec();
+    // A byte of a number is not a byte of its encoding. If a text cannot be decoded, it is damaged, and
+    // no number.
+    let values = decode_row(&bytes, columns).unwrap_or_default();
+    let mut row = values.clone();
     for (index, value) in values.iter().enumerate() {
         let Value::Integer(number) = value else { continue };
         for (place, mask) in (0..8).flat_map(|place| (1..=255_u64).map(move |mask| (place, mask))) {
@@ -262,16 +264,19 @@ mod tests {
             row[index] = value;
             row
         };
+        let encode = |row: &[Value]| encode_row(row.iter().map(Into::into));
         for row in [
             damaged(0, Value::Text("Kneading tha dough".into())),
             damaged(2, Value::Integer(0x3E8 ^ 0x4200)),
             damaged(3, Value::Blob(vec![1, 200, 3])),
         ] {
-            assert_eq!(find_single_byte(&row, digest), Some(right.clone()));
+            assert_eq!(find_single_byte(encode(&row), 4, digest), Some(right.clone()));
         }
-        assert_eq!(
-            find_single_byte(&damaged(0, Value::Text("Kneading thy bough".into())), digest),
-            None
-        );
+        let mut invalid = encode(&right);
+        flip(&mut invalid, 8, 0x80);
+        assert!(decode_row(&invalid, 4).is_err(), "a text that is not UTF-8");
+        assert_eq!(find_single_byte(invalid, 4, digest), Some(right.clone()));
+        let two = damaged(0, Value::Text("Kneading thy bough".into()));
+        assert_eq!(find_single_byte(encode(&two), 4, digest), None);
     }
 }

@@ -278,7 +278,9 @@ impl DatabaseFile {
         }
         for StoreProblem { part, message: what } in &condition.problems {
             match part {
-                DamagedPart::Rows => findings.add_error(&self.place, what, &self.remedy()),
+                DamagedPart::Rows | DamagedPart::References => {
+                    findings.add_error(&self.place, what, &self.remedy());
+                }
                 DamagedPart::FullText(_) | DamagedPart::Index(_) => {
                     findings.add_error(&self.place, what, REPAIR_HINT);
                 }
@@ -316,7 +318,9 @@ impl DatabaseFile {
     ) -> Result<Option<&'static str>, RepairError> {
         let has =
             |part: &DamagedPart| condition.problems.iter().any(|problem| problem.part == *part);
-        let is_whole = condition.closed.is_none() && !has(&DamagedPart::Rows);
+        let is_whole = condition.closed.is_none()
+            && !has(&DamagedPart::Rows)
+            && !has(&DamagedPart::References);
         if self.is_rebuildable() && !is_whole {
             self.delete_files()?;
             return Ok(Some("it was removed; it will be rebuilt on next use"));
@@ -329,7 +333,10 @@ impl DatabaseFile {
             .iter()
             .filter_map(|problem| match &problem.part {
                 DamagedPart::Index(table) => Some(table),
-                DamagedPart::Rows | DamagedPart::FullText(_) | DamagedPart::FreePages => None,
+                DamagedPart::Rows
+                | DamagedPart::References
+                | DamagedPart::FullText(_)
+                | DamagedPart::FreePages => None,
             })
             .collect();
         for table in &indexes {
