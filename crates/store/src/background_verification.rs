@@ -1,9 +1,6 @@
 //! Verification of rows in the background: a few at a time, from where the last process stopped.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::atomic::Ordering;
 
 use rusqlite::{Connection, named_params};
 
@@ -11,6 +8,7 @@ use super::{
     DigestedTable, RowDamage, RowDamageKind, Store, StoreError,
     file::{lock, open_connection},
     row_digest::is_sealed,
+    verification_state::Position,
 };
 
 /// Where the verification goes on, and whether the last one is less than a day old.
@@ -23,21 +21,6 @@ const COMPLETE_SQL: &str =
     "UPDATE digest_state SET verified_table = 0, verified_key = 0, verified_at = datetime('now')";
 /// Number of slices after which the position is stored, so that an idle disk stays idle.
 const SLICES_PER_SAVE: u32 = 20;
-
-/// State of the verification in the background.
-#[derive(Debug, Default)]
-pub(super) struct BackgroundVerification {
-    position: Mutex<Option<Position>>,
-    damaged: AtomicUsize,
-}
-
-/// The row after which the verification goes on: that of this key, in the table with this number.
-#[derive(Clone, Copy, Debug)]
-struct Position {
-    table: i64,
-    key: i64,
-    unsaved: u32,
-}
 
 impl Store {
     /// Returns the number of damaged rows that the verification in the background has found since it

@@ -7,10 +7,7 @@ use std::sync::OnceLock;
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::{Database, StoreError};
-
-/// Message of the trigger that refuses to change a damaged row.
-pub(super) const DAMAGED_ROW: &str = "the row is damaged";
+use super::{Database, StoreError, error::DAMAGED_ROW};
 
 /// The columns of the table ?1 in order, with their defaults; `pk` is the position in the primary key.
 const COLUMNS_SQL: &str =
@@ -100,7 +97,8 @@ impl Database {
 }
 
 fn find_tables(database: Database, items: &[TableItem]) -> rusqlite::Result<Vec<DigestedTable>> {
-    let connection = super::file::open_connection(":memory:".as_ref())?;
+    let connection = Connection::open_in_memory()?;
+    vademecum_fts5::register(&connection)?;
     for migration in database.migrations() {
         connection.execute_batch(migration)?;
     }

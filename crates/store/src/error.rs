@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
-use crate::{ArchiveError, digested_tables::DAMAGED_ROW};
+use crate::ArchiveError;
+
+/// Message of the trigger that refuses to change a damaged row.
+pub(super) const DAMAGED_ROW: &str = "the row is damaged";
 
 /// Error of opening, reading or writing a store.
 #[derive(Debug, thiserror::Error)]

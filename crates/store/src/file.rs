@@ -16,7 +16,6 @@ use super::{
     Reader, StoreError, Writer,
     access::restrict_connection,
     archive_state::{forget_archive_state, write_archive_state},
-    background_verification::BackgroundVerification,
     compressed_text::register_chunk_text,
     digested_tables::{attach_digest_triggers, set_digest_writing},
     filter_cache::FilterCache,
@@ -29,6 +28,7 @@ use super::{
     row_digest::register_row_digest,
     row_filter::register_connection_number,
     sidecar_path,
+    verification_state::BackgroundVerification,
     writer::TableChanges,
 };
 

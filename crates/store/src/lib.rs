@@ -40,6 +40,7 @@ mod sidecar_files;
 mod source_stats;
 mod term_page;
 mod varint;
+mod verification_state;
 mod write_buffer;
 mod writer;
 mod yielding;
