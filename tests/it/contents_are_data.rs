@@ -232,7 +232,7 @@ fn hits_and_items_say_their_origin() {
         ("Mail", "mail"),
         ("Page", "web_page"),
         ("Shared", "shared_collection"),
-        ("Written", "own"),
+        ("Written", "agent"),
         ("plain", "imported_file"),
     ];
     assert_eq!(origins, expected.map(|(title, origin)| (title.to_owned(), origin.to_owned())));

@@ -116,7 +116,7 @@ fn metrics_report_current_gauges() {
     let figures = MetricsSnapshot::fetch(&server);
     assert_eq!(figures.series_value("vademecum_websocket_connections"), Some(1.0), "{}", figures.0);
     assert_eq!(figures.series_value("vademecum_sessions"), Some(2.0));
-    assert_eq!(figures.series_value("vademecum_conversations"), Some(1.0));
+    assert_eq!(figures.series_value("vademecum_conversations"), Some(2.0));
     assert_eq!(figures.series_value("vademecum_libraries"), Some(1.0));
     assert_eq!(figures.series_value("vademecum_stores_open"), Some(3.0));
     assert_eq!(figures.series_value("vademecum_work_waiting"), Some(0.0));

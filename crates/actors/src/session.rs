@@ -19,7 +19,9 @@ use super::{
     merged_results::MergedResults,
     search_page::SearchPage,
     seen_uris::HasMore,
-    session_requests::{ForgetShown, ReadRequest, SearchRequest, Spelling},
+    session_requests::{
+        DescribeShown, ForgetShown, ReadRequest, RememberShown, SearchRequest, Spelling,
+    },
     session_state::{RankedPage, SessionState},
     source::OwnLinks,
     source_selection::require_answer,
@@ -102,6 +104,23 @@ impl Handler<ForgetShown> for Session {
 
     fn handle(&mut self, message: ForgetShown, _: &mut Self::Context) {
         self.state.seen.remove_all(message.0.iter());
+    }
+}
+
+impl Handler<RememberShown> for Session {
+    type Result = ();
+
+    fn handle(&mut self, message: RememberShown, _: &mut Self::Context) {
+        let shown = self.state.shown.get_or_insert_default();
+        message.0.into_iter().for_each(|(uri, origins)| shown.add(uri, origins));
+    }
+}
+
+impl Handler<DescribeShown> for Session {
+    type Result = MessageResult<DescribeShown>;
+
+    fn handle(&mut self, message: DescribeShown, _: &mut Self::Context) -> Self::Result {
+        MessageResult(self.state.shown.get_or_insert_default().provenance(&message.0))
     }
 }
 

@@ -3,7 +3,10 @@
 use actix::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use vademecum_model::{ItemId, Order, PageRequest, Preferences, RetrievalOptions, SourceName, Uri};
+use vademecum_model::{
+    ItemId, Order, OriginSet, PageRequest, Preferences, Provenance, RetrievalOptions, SourceName,
+    Uri,
+};
 use vademecum_search::Item;
 
 use super::{CallError, SourceSelection, VectorQuery, search_page::SearchPage};
@@ -53,6 +56,16 @@ pub enum Spelling {
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub struct ForgetShown(pub Vec<Uri>);
+
+/// Remembers what the conversation was shown.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct RememberShown(pub(crate) Vec<(Option<Uri>, OriginSet)>);
+
+/// Returns the provenance of an item that the conversation writes with this client.
+#[derive(Debug, Message)]
+#[rtype(result = "Provenance")]
+pub(crate) struct DescribeShown(pub(crate) String);
 
 /// Reads an item.
 #[derive(Debug, Message)]

@@ -12,6 +12,7 @@ use super::{
     merged_results::MergedResults,
     seen_uris::{HasMore, PageSelection, SeenUris},
     session_requests::SearchRequest,
+    shown_items::ShownItems,
 };
 
 /// Maximum length of a remembered query, in bytes. It is kept as long as the conversation.
@@ -28,6 +29,8 @@ pub(super) struct RankedPage {
 #[derive(Debug)]
 pub(super) struct SessionState {
     pub(super) seen: SeenUris,
+    /// Boxed: many conversations are shown nothing, or are asked to write nothing.
+    pub(super) shown: Option<Box<ShownItems>>,
     pub(super) recent_queries: VecDeque<Arc<FtsQuery>>,
     max_recent_queries: usize,
 }
@@ -36,7 +39,7 @@ impl SessionState {
     /// Creates an empty state with these limits.
     pub(super) fn new(max_seen_uris: usize, max_recent_queries: usize) -> Self {
         let seen = SeenUris::new(max_seen_uris);
-        Self { seen, recent_queries: VecDeque::new(), max_recent_queries }
+        Self { seen, shown: None, recent_queries: VecDeque::new(), max_recent_queries }
     }
 
     /// Adds a query to the recent ones, most recent first.

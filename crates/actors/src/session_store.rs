@@ -2,8 +2,13 @@
 
 use std::{
     collections::HashMap,
-    fmt, mem,
-    sync::{Arc, Weak},
+    fmt,
+    hash::{BuildHasher as _, RandomState},
+    mem,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -20,10 +25,14 @@ use super::{
     aggregator::Aggregator,
     session::{RestIfIdle, StoredEntry, UseAggregator},
     session_state::SessionState,
+    shown_items::ShownItems,
 };
 
 /// Time without a request after which the actor of a session is stopped and its state kept here.
 const REST_AFTER: Duration = Duration::from_secs(30);
+
+/// Maximum number of conversations of which it is remembered that they were dropped.
+const MAX_DROPPED: usize = 100_000;
 
 /// Key of a conversation. Two principals never share one, whatever scope they name.
 pub(super) type SessionKey = (Principal, Scope);
@@ -32,6 +41,13 @@ pub(super) type SessionKey = (Principal, Scope);
 pub(super) struct SessionStore {
     limits: Sessions,
     entries: DashMap<SessionKey, SessionEntry>,
+    /// Hashes of the conversations that were dropped and may go on.
+    dropped: DashMap<u64, ()>,
+    /// More were dropped than are remembered.
+    dropped_more: AtomicBool,
+    hasher: RandomState,
+    /// Conversations may have begun on another server.
+    is_shared: bool,
 }
 
 /// Entry of a conversation.
@@ -70,8 +86,15 @@ impl fmt::Debug for SessionStore {
 
 impl SessionStore {
     /// Creates an empty store.
-    pub(super) fn new(limits: Sessions) -> Self {
-        Self { limits, entries: DashMap::new() }
+    pub(super) fn new(limits: Sessions, is_shared: bool) -> Self {
+        Self {
+            limits,
+            entries: DashMap::new(),
+            dropped: DashMap::new(),
+            dropped_more: AtomicBool::new(false),
+            hasher: RandomState::new(),
+            is_shared,
+        }
     }
 
     /// Returns the number of conversations.
@@ -87,6 +110,32 @@ impl SessionStore {
     /// Returns an empty state with the configured limits.
     pub(super) fn new_state(&self) -> SessionState {
         SessionState::new(self.limits.seen_uris.get(), self.limits.recent_queries)
+    }
+
+    /// Returns the state of a conversation that begins, or goes on after its state was lost. Then it is
+    /// not known what it was shown.
+    fn first_state(&self, key: &SessionKey) -> SessionState {
+        let is_lost = match key.1 {
+            Scope::Handle(_) => false,
+            Scope::Session(_) | Scope::OpenAi(_) => {
+                self.is_shared
+                    || self.dropped_more.load(Ordering::Relaxed)
+                    || self.dropped.contains_key(&self.hasher.hash_one(key))
+            }
+        };
+        let shown = is_lost.then(|| Box::new(ShownItems::unknown()));
+        let mut state = self.new_state();
+        state.shown = shown;
+        state
+    }
+
+    /// Remembers that the state of a conversation is lost.
+    fn note_drop(&self, key: &SessionKey) {
+        if self.dropped.len() < MAX_DROPPED {
+            self.dropped.insert(self.hasher.hash_one(key), ());
+        } else {
+            self.dropped_more.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Returns the session actor of a conversation, started if it rests. Its messages go to the
@@ -108,7 +157,7 @@ impl SessionStore {
             Scope::Session(_) | Scope::OpenAi(_) => {
                 self.insert(key.clone());
                 // Another request may have evicted it in between.
-                let new = || SessionEntry::resting(self.new_state());
+                let new = || SessionEntry::resting(self.first_state(key));
                 let mut entry = self.entries.entry(key.clone()).or_insert_with(new);
                 Ok(self.activate(key, &mut entry, library))
             }
@@ -122,10 +171,11 @@ impl SessionStore {
         if self.entries.len() >= limits.most.min(limits.most_per_user).get() {
             self.evict(key.0.user());
         }
-        let mut entry =
-            self.entries.entry(key).or_insert_with(|| SessionEntry::resting(self.new_state()));
+        let fresh = self.first_state(&key);
+        let mut entry = self.entries.entry(key).or_insert_with(|| SessionEntry::resting(fresh));
         if entry.last_used.elapsed() > self.idle_timeout() {
-            *entry = SessionEntry::resting(self.new_state());
+            self.note_drop(entry.key());
+            *entry = SessionEntry::resting(self.first_state(entry.key()));
         }
         entry.last_used = Instant::now();
     }
@@ -144,7 +194,13 @@ impl SessionStore {
     /// a request for [`REST_AFTER`] to stop.
     pub(super) fn remove_idle(&self) {
         let idle = self.idle_timeout();
-        self.entries.retain(|_, entry| entry.last_used.elapsed() <= idle);
+        self.entries.retain(|key, entry| {
+            let is_kept = entry.last_used.elapsed() <= idle;
+            if !is_kept {
+                self.note_drop(key);
+            }
+            is_kept
+        });
         for entry in &self.entries {
             if let Residence::Actor { session, .. } = &entry.residence
                 && entry.last_used.elapsed() >= REST_AFTER
@@ -191,11 +247,12 @@ impl SessionStore {
                 return session.clone();
             }
             tracing::error!(user.id = %key.0.user(), "session actor panicked and is restarted");
+            self.note_drop(key);
         }
         let resting = mem::replace(&mut entry.residence, Residence::Store(self.new_state()));
         let state = match resting {
             Residence::Store(state) => state,
-            Residence::Actor { .. } => self.new_state(),
+            Residence::Actor { .. } => self.first_state(key),
         };
         let stored = KeyInStore { store: Arc::downgrade(self), key: key.clone() };
         let session = library.start_session(state, Some(Box::new(stored)));
@@ -227,6 +284,7 @@ impl SessionStore {
             .min_by_key(|entry| entry.value().last_used)
             .map(|entry| entry.key().clone());
         if let Some(key) = least_recent {
+            self.note_drop(&key);
             self.entries.remove(&key);
         }
     }
@@ -260,6 +318,28 @@ mod tests {
 
     /// Bytes that one resting conversation may take before it has shown anything.
     const MAX_RESTING_BYTES: usize = 1_100;
+
+    #[test]
+    fn dropped_conversation_no_longer_knows_what_it_showed() {
+        let most = std::num::NonZeroUsize::MIN;
+        let store = SessionStore::new(Sessions { most, ..Sessions::default() }, false);
+        let ada = vademecum_core::auth::local_principal("ada".parse().unwrap());
+        let key = |id: &str| (ada.clone(), Scope::OpenAi(id.to_owned()));
+        let is_unknown = |id: &str| {
+            store.insert(key(id));
+            let entry = store.entries.get(&key(id)).unwrap();
+            match &entry.residence {
+                Residence::Store(state) => state.shown.is_some(),
+                Residence::Actor { .. } => panic!("no actor runs"),
+            }
+        };
+        assert!(!is_unknown("one") && !is_unknown("two"), "they begin");
+        assert!(is_unknown("one"), "it was dropped for the second one");
+        let shared = SessionStore::new(Sessions::default(), true);
+        shared.insert(key("one"));
+        let entry = shared.entries.get(&key("one")).unwrap();
+        assert!(matches!(&entry.residence, Residence::Store(state) if state.shown.is_some()));
+    }
 
     #[test]
     fn resting_session_stays_within_memory_bound() {

@@ -94,7 +94,8 @@ impl fmt::Debug for UserRegistry {
 impl UserRegistry {
     /// Creates an empty registry.
     pub fn new(config: LibraryConfig) -> Self {
-        let sessions = Arc::new(SessionStore::new(config.sessions.clone()));
+        let sessions =
+            Arc::new(SessionStore::new(config.sessions.clone(), config.data.archive().is_some()));
         let quotas = LibraryQuotas::new(Quotas::default(), &config.data);
         Self {
             config,

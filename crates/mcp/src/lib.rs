@@ -32,7 +32,9 @@ pub use limits::{AdmissionLimits, ConnectionPermit, MessageCost, RateLimits};
 pub use message::{
     Failure, FailureKind, InputRequired, LogLevel, Outbound, ProgressReporter, ReplyStatus,
 };
-pub use request::{Input, ItemTrail, Peer, PeerConnection, Reply, RequestContext, RequestObserver};
+pub use request::{
+    Input, ItemTrail, Peer, PeerConnection, Reply, RequestContext, RequestObserver, ShownItem,
+};
 pub use revision::{MessageHeaders, ProtocolVersion};
 pub use service::{CallProblem, Service, ServiceOptions};
 pub use session::{Scope, SessionId, SessionLimits, SessionRecords, Unreachable};

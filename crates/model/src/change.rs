@@ -5,7 +5,7 @@ use std::{collections::HashSet, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Draft, ItemId, Uri};
+use super::{Draft, ItemId, Provenance, Uri};
 
 /// Maximum text length of an item written in the library, in characters (code points).
 pub const MAX_CONTENT_CHARS: usize = 1_000_000;
@@ -46,6 +46,17 @@ impl Change {
         match self {
             Self::Add(_) => None,
             Self::Tag { id, .. } | Self::Edit { id, .. } | Self::Restore { id, .. } => Some(id),
+        }
+    }
+
+    /// Returns true if the change brings text that was not in the item.
+    pub fn adds_text(&self) -> bool {
+        match self {
+            Self::Add(_) => true,
+            Self::Tag { tagging, .. } => !tagging.add.is_empty(),
+            Self::Edit { edit, .. } => *edit != Edit::Delete,
+            // The item had this version before, so its provenance is stored.
+            Self::Restore { .. } => false,
         }
     }
 
@@ -107,6 +118,10 @@ pub struct ChangeAuthor {
     pub key: String,
     /// The tool or command.
     pub tool: String,
+    /// What the agent that makes the change had been shown; `None` for people and imports. The
+    /// journal does not keep it: the item does.
+    #[serde(skip)]
+    pub provenance: Option<Box<Provenance>>,
 }
 
 /// An edit of an existing item.

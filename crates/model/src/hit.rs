@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ItemId, ItemRef, SourceName, Timestamp, Uri};
+use super::{ContentOrigin, DerivedFrom, ItemId, ItemRef, OriginSet, SourceName, Timestamp, Uri};
 
 /// One item or passage that matched.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -14,6 +14,15 @@ pub struct Hit {
     pub source: SourceName,
     /// Where the content comes from.
     pub origin: ContentOrigin,
+    /// Clients of the agents that wrote or changed it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
+    /// With `agents` only: origins of all that they had been shown before, the strictest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub derived_origins: Vec<ContentOrigin>,
+    /// Of a read item with `agents` only: what they had been shown before, strictest first, at most 50.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub derived_from: Vec<DerivedFrom>,
     /// Short title or name.
     pub title: Option<String>,
     /// Plain text around the densest match, at most `snippet_length` characters.
@@ -81,6 +90,40 @@ impl Hit {
         ContentOrigin::of_document(self.media_type.as_deref(), self.url.as_deref())
     }
 
+    /// Returns the origins of all that is in the item.
+    pub fn origins(&self) -> OriginSet {
+        let mut origins: OriginSet = self.derived_origins.iter().copied().collect();
+        origins.insert(self.origin);
+        if !self.agents.is_empty() {
+            origins.insert(ContentOrigin::Agent);
+        }
+        origins
+    }
+
+    /// Returns where the content comes from, in words: `mail`, or `agent claude: mail, feed` for an item of
+    /// an agent that had been shown these. Own and imported texts are not named after the colon.
+    pub fn origin_label(&self) -> String {
+        let mut label = String::new();
+        if self.agents.is_empty() || self.origin != ContentOrigin::Agent {
+            label.push_str(self.origin.as_str());
+        }
+        if self.agents.is_empty() {
+            return label;
+        }
+        if !label.is_empty() {
+            label.push_str(", ");
+        }
+        label.push_str("agent ");
+        label.push_str(&self.agents.join(", "));
+        let from = self.derived_origins.iter().filter(|origin| origin.is_foreign());
+        let from: Vec<&str> = from.map(|origin| origin.as_str()).collect();
+        if !from.is_empty() {
+            label.push_str(": ");
+            label.push_str(&from.join(", "));
+        }
+        label
+    }
+
     /// Adds which items its item replaces and which replace it, of pairs of a newer and an older item.
     pub fn add_supersessions(&mut self, pairs: &[(ItemRef, ItemRef)]) {
         let item = Uri::item(self.uri.source, self.uri.id.clone());
@@ -114,6 +157,9 @@ impl Hit {
                 | SourceName::Characters
                 | SourceName::Prompts => ContentOrigin::Own,
             },
+            agents: Vec::new(),
+            derived_origins: Vec::new(),
+            derived_from: Vec::new(),
             title: None,
             snippet: None,
             highlights: None,
@@ -136,53 +182,6 @@ impl Hit {
             supersedes: Vec::new(),
             superseded_by: Vec::new(),
             loc: None,
-        }
-    }
-}
-
-/// Where the content of an item comes from, as far as the library knows. Everything but
-/// [`Own`](Self::Own) may have been written by strangers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ContentOrigin {
-    /// Written in the library, by its user or an agent of the user.
-    #[default]
-    Own,
-    /// Imported from a file or from the data of another program.
-    ImportedFile,
-    /// A web page, or a document with a web address.
-    WebPage,
-    /// A mail.
-    Mail,
-    /// An entry of a feed.
-    Feed,
-    /// A document of a collection, which several users may share.
-    SharedCollection,
-}
-
-impl ContentOrigin {
-    /// Returns the name in outputs.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Own => "own",
-            Self::ImportedFile => "imported_file",
-            Self::WebPage => "web_page",
-            Self::Mail => "mail",
-            Self::Feed => "feed",
-            Self::SharedCollection => "shared_collection",
-        }
-    }
-
-    /// Returns the origin that the media type and the URL of an item tell, if any.
-    fn of_document(media_type: Option<&str>, url: Option<&str>) -> Option<Self> {
-        match media_type {
-            Some("email") => Some(Self::Mail),
-            Some("feed" | "podcast") => Some(Self::Feed),
-            Some("html" | "article") => Some(Self::WebPage),
-            Some(_) | None => {
-                let is_web = |url: &str| url.starts_with("http://") || url.starts_with("https://");
-                url.filter(|url| is_web(url)).map(|_| Self::WebPage)
-            }
         }
     }
 }

@@ -13,6 +13,7 @@ mod hit;
 mod item_access;
 mod item_ref;
 mod listing;
+mod origin;
 mod range;
 mod retrieval;
 mod score_threshold;
@@ -40,12 +41,13 @@ pub use file_name::safe_file_name;
 pub use filters::{ChatMatchScope, Filters, Order, PromptField, json_list};
 pub use front_matter::{FrontMatterBlock, FrontMatterSyntax};
 pub use fts_table::{FtsColumn, FtsTable, VARIANT_WEIGHT};
-pub use hit::{ContentOrigin, Highlight, Hit, Loc, ScoreType};
+pub use hit::{Highlight, Hit, Loc, ScoreType};
 pub use item_access::{ItemAccess, SourceAccess, matches_pattern, pattern_to_like};
 pub use item_ref::{Backlinks, ItemRef};
 pub use listing::{
     Facet, FacetCounts, ItemName, ListOrder, ListRequest, ListedItem, Listing, NameForm,
 };
+pub use origin::{ContentOrigin, DerivedFrom, OriginSet, Provenance, UnknownOrigin};
 pub use range::{PageRequest, Range};
 pub use retrieval::{Preferences, Retrieval, RetrievalMode, RetrievalOptions};
 pub use score_threshold::ScoreThreshold;

@@ -7,9 +7,7 @@ use std::{
 
 use rusqlite::named_params;
 use serde_json::json;
-use vademecum_model::{
-    ContentOrigin, Deadline, Draft, Hit, SaveOutcome, SourceName, Timestamp, Uri,
-};
+use vademecum_model::{Deadline, Draft, SaveOutcome, SourceName, Timestamp, Uri};
 use vademecum_store::{Reader, Store, StoreError, Writer};
 
 use crate::SourceError;
@@ -112,28 +110,8 @@ pub fn remove_imported(
     Ok(was_there)
 }
 
-/// Sets where the contents of hits of a source come from.
-pub fn set_content_origins<'h>(
-    reader: &Reader<'_>,
-    source: SourceName,
-    hits: impl IntoIterator<Item = &'h mut Hit>,
-) -> Result<(), StoreError> {
-    let hits: Vec<&mut Hit> = hits.into_iter().collect();
-    let unknown = hits.iter().filter(|hit| hit.known_origin().is_none());
-    let unknown: Vec<&str> = unknown.map(|hit| hit.uri.id.as_str()).collect();
-    let imported = imported_items(reader, source, &unknown)?;
-    for hit in hits {
-        hit.origin = match hit.known_origin() {
-            Some(origin) => origin,
-            None if imported.contains(&hit.uri.id) => ContentOrigin::ImportedFile,
-            None => ContentOrigin::Own,
-        };
-    }
-    Ok(())
-}
-
 /// Returns those of the items that were imported.
-fn imported_items(
+pub(crate) fn imported_items(
     reader: &Reader<'_>,
     source: SourceName,
     items: &[&str],

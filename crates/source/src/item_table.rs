@@ -12,6 +12,8 @@ use crate::{IdType, ItemStatements, ListStatements};
 const VERSION: &str = "SELECT version, NOT ({live}) AS deleted FROM {table} WHERE id = {id}";
 /// Sets the `:version` of the item `:id`.
 const SET_VERSION: &str = "UPDATE {table} SET version = :version WHERE id = {id}";
+/// Selects the item `:id`, whose source has no kinds of documents.
+const KIND: &str = "SELECT NULL AS media_type, NULL AS url FROM {table} WHERE id = {id}";
 /// Selects the `title` of the item `:id`.
 const TITLE: &str = "SELECT {title} AS title FROM {table} WHERE id = {id} AND {live}";
 /// Selects identifier, last modification and title of the match `:key`.
@@ -130,6 +132,7 @@ impl ItemTable {
             versions_sql: self.fill(VERSIONS),
             version_sql: self.fill(VERSION),
             set_version_sql: self.fill(SET_VERSION),
+            kind_sql: self.fill(KIND),
             title_sql: self.fill(TITLE),
             passes_sql: own.passes_sql,
             tagged_sql: self.fill(tagged),

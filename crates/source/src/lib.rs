@@ -8,6 +8,7 @@ mod import_origins;
 mod item_table;
 mod listing;
 mod location;
+mod provenance;
 mod rank;
 mod searched_columns;
 mod source;
@@ -21,12 +22,16 @@ pub use error::SourceError;
 pub use import_origins::{
     KnownOrigin, OWN_DIGEST, find_origin, first_origins, forget_local_changes, imported_item,
     list_changed_items, list_origins, record_local_change, record_local_item, record_origin,
-    record_planned_file, remove_imported, rename_origin, save_imported, set_content_origins,
+    record_planned_file, remove_imported, rename_origin, save_imported,
 };
 pub use item_table::{ItemTable, KeywordStamp, KeywordTables, OwnStatements};
 pub use listing::ListStatements;
 pub use location::{
     NamedField, check_loc, missing_place, numbered, read_field_passage, read_located_passage,
+};
+pub use provenance::{
+    ProvenanceRows, add_provenance, copy_provenance, origins_of_items, read_provenance,
+    set_content_origins, set_derived_from,
 };
 pub use rank::{RankPlan, cached_table_statistics, compare_titles, rank_table};
 pub use source::{FilterParameters, ItemStatements, Source, shared_parameters};

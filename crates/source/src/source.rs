@@ -58,6 +58,9 @@ pub struct ItemStatements {
     pub version_sql: &'static str,
     /// Sets the `:version` of the item `:id`.
     pub set_version_sql: &'static str,
+    /// Selects `media_type` and `url` of the item `:id`, also of a deleted one; `NULL` for items that
+    /// have none.
+    pub kind_sql: &'static str,
     /// Selects the `title` of the item `:id`, if the reader sees it.
     pub title_sql: &'static str,
     /// Returns a row if the match `:key` passes the filters in [`Source::filter_parameters`].

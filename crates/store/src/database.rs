@@ -4,6 +4,8 @@
 const JOURNAL_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/journal.sql");
 /// The tables of links, the same in each database with items.
 const LINKS_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/links.sql");
+/// The tables about the agents that wrote items, the same in each database with items.
+const PROVENANCE_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/provenance.sql");
 /// The state of a file that follows an archive, the same in each database that can.
 const ARCHIVE_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/archive.sql");
 
@@ -85,6 +87,7 @@ impl Database {
                 LINKS_SCHEMA,
                 ARCHIVE_SCHEMA,
                 include_str!("../../../schemas/sqlite/chacha/0015_row_digests.sql"),
+                PROVENANCE_SCHEMA,
             ],
             Self::Media => &[
                 include_str!("../../../schemas/sqlite/media/0001_core.sql"),
@@ -98,6 +101,7 @@ impl Database {
                 LINKS_SCHEMA,
                 ARCHIVE_SCHEMA,
                 include_str!("../../../schemas/sqlite/media/0011_row_digests.sql"),
+                PROVENANCE_SCHEMA,
             ],
             Self::Prompts => &[
                 include_str!("../../../schemas/sqlite/prompts/0001_core.sql"),
@@ -110,6 +114,7 @@ impl Database {
                 LINKS_SCHEMA,
                 ARCHIVE_SCHEMA,
                 include_str!("../../../schemas/sqlite/prompts/0010_row_digests.sql"),
+                PROVENANCE_SCHEMA,
             ],
             Self::Imports => &[
                 include_str!("../../../schemas/sqlite/imports/0001_files.sql"),

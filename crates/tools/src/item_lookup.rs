@@ -94,6 +94,7 @@ impl ItemReference {
             (_, None) => Err(unknown_name(services, call, sources, self.argument, &name).await),
             (_, Some(last)) => {
                 found.push(last);
+                call.items.record_hits(&found);
                 Err(ambiguous_name(self.argument, &name, &found))
             }
         }
@@ -122,6 +123,7 @@ async fn unknown_name(
     name: &ItemName,
 ) -> CallError {
     let near = find_similar(services, call, sources, name).await;
+    call.items.record_hits(&near);
     let near = near.iter().map(describe).collect::<Vec<_>>().join("; ");
     let near = if near.is_empty() { near } else { format!("; the best matches are {near}") };
     CallError::NotFound(format!("{argument}: no item is named `{}`{near}", name.as_str()))

@@ -1,6 +1,6 @@
 //! `knowledge.search` and `knowledge.get`: search and read across all sources.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -154,13 +154,17 @@ impl Tool for KnowledgeSearch {
             is_cleaned: services.cleans_text,
             site: Arc::clone(&services.site),
         };
+        let hits = answer.page.hits.iter();
+        let origins: HashMap<_, _> = hits.map(|hit| (hit.uri.to_string(), hit.origins())).collect();
         let max_tokens = self.max_tokens.map_or(usize::MAX, |tokens| tokens.0);
         let FittedAnswer { output, dropped } = if answer.page.hits.len() <= MAX_INLINE_RESULTS {
             answer.fit(max_tokens, || ())
         } else {
             services.run_blocking(call, move || answer.fit(max_tokens, cooperative_yield)).await?
         };
-        call.items.record(output.output.results.uris());
+        let shown = output.output.results.uris().into_iter();
+        call.items
+            .record_known(shown.filter_map(|uri| origins.get(&uri).map(|origins| (uri, *origins))));
         services.forget_shown(call, scope.as_ref(), dropped).await?;
         Ok(output)
     }

@@ -14,7 +14,7 @@ use vademecum_actors::{
 use vademecum_collections::{DocumentFilter, Passage};
 use vademecum_embed::UnrelatedSimilarity;
 use vademecum_mcp::{RequestContext, Toolset};
-use vademecum_model::Deadline;
+use vademecum_model::{ContentOrigin, Deadline};
 use vademecum_search::{FtsQuery, ReciprocalRank, vector::DistanceMetric};
 use vademecum_source::SourceError;
 
@@ -172,7 +172,8 @@ impl Tool for SearchKnowledgebase {
         let (mut results, floor) = found.await?;
         let has_more = results.len() > top;
         results.truncate(top);
-        call.items.record(results.iter().map(|chunk| &chunk.chunk_id));
+        let chunks = results.iter().map(|chunk| &chunk.chunk_id);
+        call.items.record_all_of(ContentOrigin::SharedCollection, chunks);
         let text = services.text(|| render_results(&query, &filter, &results, has_more));
         let output = SearchKnowledgebaseOutput {
             results: Some(results),

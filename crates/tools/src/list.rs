@@ -115,6 +115,15 @@ struct ListEntry {
     snippet: Option<String>,
     /// Where the content comes from, if not from the library itself.
     origin: Option<ContentOrigin>,
+    /// Origin in words.
+    #[serde(skip)]
+    mark: String,
+    /// Clients of the agents that wrote or changed it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    agents: Vec<String>,
+    /// With `agents` only: origins of all that they had been shown, the strictest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    derived_origins: Vec<ContentOrigin>,
     /// Creation time (ISO 8601, UTC).
     created_at: Option<Timestamp>,
     /// Last modification (ISO 8601, UTC).
@@ -294,12 +303,16 @@ fn to_response(page: ListPage, offset: usize, max_bytes: usize) -> ListResponse 
 impl From<Hit> for ListEntry {
     fn from(mut hit: Hit) -> Self {
         hit.limit_tags(MAX_TAGS);
+        let mark = hit.origin_label();
         Self {
             uri: hit.uri,
             source: hit.source,
             title: hit.title.map(|title| truncate_text(&title, MAX_TITLE_BYTES)),
             snippet: hit.snippet.filter(|text| !text.is_empty()),
             origin: Some(hit.origin).filter(|origin| *origin != ContentOrigin::Own),
+            mark,
+            agents: hit.agents,
+            derived_origins: hit.derived_origins,
             created_at: hit.created_at,
             last_modified: hit.last_modified,
             tags: hit.tags.unwrap_or_default(),
@@ -337,7 +350,8 @@ fn render_list(page: &ListResponse) -> String {
         push_display(&mut text, format_args!(" — {}", entry.uri));
         let date = entry.last_modified.map(|date| date.to_string().chars().take(10).collect());
         let tags = (!entry.tags.is_empty()).then(|| entry.tags.join(", "));
-        let parts = [date, entry.media_type.clone(), entry.folder.clone(), tags];
+        let mark = (!entry.agents.is_empty()).then(|| entry.mark.clone());
+        let parts = [mark, date, entry.media_type.clone(), entry.folder.clone(), tags];
         for part in parts.into_iter().flatten() {
             push_display(&mut text, format_args!(" — {}", words(&part)));
         }

@@ -107,6 +107,13 @@ impl CompactHit {
         note("last_modified", hit.last_modified.map(|moment| moment.to_string()));
         note("media_type", hit.media_type);
         note("sender", hit.sender);
+        let words = |list: Vec<String>| (!list.is_empty()).then(|| list.join(", "));
+        let names = hit.derived_origins.iter().map(|origin| origin.as_str().to_owned());
+        note("derived_origins", words(names.collect()));
+        let shown =
+            hit.derived_from.iter().map(|it| format!("{} ({})", it.uri, it.origin.as_str()));
+        note("derived_from", words(shown.collect()));
+        note("agents", words(hit.agents));
         let titles = |items: &[ItemRef]| {
             let shown = items.iter().map(|it| format!("{} ({})", it.title, it.uri));
             (!items.is_empty()).then(|| shown.collect::<Vec<_>>().join("; "))

@@ -19,7 +19,7 @@ pub(crate) fn page_output(
     page: SearchPage,
     session: Option<String>,
 ) -> ToolOutput<SearchResponse<Vec<Hit>>> {
-    call.items.record(page.hits.iter().map(|hit| &hit.uri));
+    call.items.record_hits(&page.hits);
     unrecorded_output(page, session)
 }
 

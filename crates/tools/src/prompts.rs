@@ -9,7 +9,7 @@ use vademecum_mcp::{
     ContentBlock, Failure, GetPromptResult, Prompt, PromptArgument, PromptArguments, PromptMessage,
     RequestContext, ResourceContents, Role, closest_name, did_you_mean,
 };
-use vademecum_model::{RetrievalMode, RetrievalOptions, SourceName, StoredPrompt};
+use vademecum_model::{ContentOrigin, RetrievalMode, RetrievalOptions, SourceName, StoredPrompt};
 
 use super::{
     ToolServices,
@@ -148,7 +148,9 @@ pub(crate) async fn prompt_messages(
 ) -> Result<GetPromptResult, Failure> {
     let stored = stored_prompts(services, call).await?;
     if let Some(prompt) = stored.iter().find(|prompt| prompt.name == name) {
-        call.items.record([format_args!("prompt:{name}")]);
+        // Agents write no prompts.
+        let id = [format_args!("prompt:{name}")];
+        call.items.record_all_of(ContentOrigin::ImportedFile, id);
         return fill_prompt(prompt, arguments);
     }
     let Some(own) = built_in_prompts(services, call).find(|own| own.name == name) else {

@@ -217,7 +217,8 @@ fn render(hits: &[Hit]) -> String {
         let title = short(&words(hit.title.as_deref().unwrap_or("(no title)")), TITLE_CHARS);
         let date = hit.last_modified.map(|date| short(&date.to_string(), 10));
         let mut entry = format!("\n- {title} ({}", hit.uri);
-        for part in [date.as_deref(), Some(hit.origin.as_str())].into_iter().flatten() {
+        let origin = hit.origin_label();
+        for part in [date.as_deref(), Some(origin.as_str())].into_iter().flatten() {
             // Writing to a `String` is infallible.
             write!(entry, ", {part}").ok();
         }

@@ -160,11 +160,17 @@ pub(crate) async fn read_resource(
     let read = read_of_uri(parsed, options, Preferences::default());
     let item = services.read_item(call, None, read).await?;
     let read_on = item.range.and_then(|range| read_on_sentence(uri, range));
+    let hit = &item.meta;
+    let has_mark = !hit.agents.is_empty() || hit.origin.is_foreign();
+    let meta = has_mark.then(|| {
+        let mark = ("vademecum/origin".to_owned(), hit.origin_label().into());
+        serde_json::Map::from_iter([mark])
+    });
     let (mime_type, text) = match item.content {
         serde_json::Value::String(text) => ("text/plain", text),
         object => ("application/json", object.to_string()),
     };
-    Ok(ResourceContents { read_on, ..ResourceContents::text(uri, mime_type, text) })
+    Ok(ResourceContents { read_on, meta, ..ResourceContents::text(uri, mime_type, text) })
 }
 
 async fn read_skill_file(

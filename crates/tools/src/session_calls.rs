@@ -61,6 +61,17 @@ impl ToolServices {
         session.send(actors::ForgetShown(uris)).await.map_err(|_| CallError::Unavailable)
     }
 
+    /// Lets the conversation of a call remember what the call has shown.
+    pub(crate) async fn remember_shown(&self, call: &RequestContext) -> Result<(), CallError> {
+        let shown = call.items.take_shown();
+        if call.scope.is_none() || shown.is_empty() {
+            return Ok(());
+        }
+        let session = self.open_session(&call.principal, call.scope.as_ref())?;
+        let deadline = self.deadline(call);
+        self.registry.remember_shown(&call.principal, &session, shown, deadline).await
+    }
+
     /// Reads an item within a session.
     pub(crate) async fn read_item(
         &self,
@@ -78,7 +89,7 @@ impl ToolServices {
             let read = WithContext { request: read, context: CallContext::from_request(call) };
             session.send(read).await.unwrap_or(Err(CallError::Unavailable))?
         };
-        call.items.record([&item.meta.uri]);
+        call.items.record_hits([&item.meta]);
         Ok(item)
     }
 
@@ -120,7 +131,7 @@ impl ToolServices {
         })?;
         let retrieval = Retrieval::resolve(options, &call.defaults.preferences);
         let item = source.item_as_of(id, as_of, retrieval, self.deadline(call)).await?;
-        call.items.record([&item.meta.uri]);
+        call.items.record_hits([&item.meta]);
         Ok(self.item_output(item))
     }
 

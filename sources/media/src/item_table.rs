@@ -11,6 +11,9 @@ use crate::full_text::FULL_TEXT_TABLE;
 const VERSIONS_SQL: &str = "SELECT id AS key, CAST(id AS TEXT) AS id, version || ' ' || content_hash AS stamp \
      FROM Media WHERE deleted = 0 AND is_trash = 0";
 
+/// Selects the kind of document and its web address.
+const KIND_SQL: &str = "SELECT type AS media_type, url FROM Media WHERE id = CAST(:id AS INTEGER)";
+
 /// The table of the items.
 const ITEM_TABLE: ItemTable = ItemTable {
     source: SourceName::Media,
@@ -37,5 +40,6 @@ pub(crate) const KEYWORD_TABLES: KeywordTables = KeywordTables {
 /// Statements of the default methods of [`Source`].
 pub(crate) static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
     let shared = ITEM_TABLE.statements(own_statements!());
-    ItemStatements { versions_sql: VERSIONS_SQL, stats_sql: sql!("stats"), ..shared }
+    let (versions_sql, stats_sql) = (VERSIONS_SQL, sql!("stats"));
+    ItemStatements { versions_sql, kind_sql: KIND_SQL, stats_sql, ..shared }
 });

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use vademecum_model::Deadline;
 use vademecum_search::{GetRequest, Item};
-use vademecum_source::{Source, SourceError, set_content_origins};
+use vademecum_source::{Source, SourceError, set_content_origins, set_derived_from};
 use vademecum_store::{Reader, ShownRows, Store};
 use vademecum_vault::links::{
     LinkKind, LinkLookup, LinkRows, are_links_outdated, read_link_rows, read_outdated_links,
@@ -42,10 +42,15 @@ impl SourceHandle {
         if self.is_hidden() {
             return Err(self.hidden_item(&get.id));
         }
+        let is_restricted = self.restriction.is_some();
         self.read_visible(deadline, move |source, reader| {
             let mut item = source.load_item(reader, &get)?;
             reader.verify_item(source.name(), &item.meta.uri.id, ShownRows::Item)?;
             set_content_origins(reader, source.name(), [&mut item.meta])?;
+            // A caller who does not see all items must not learn of those that an agent was shown.
+            if !is_restricted {
+                set_derived_from(reader, &mut item.meta)?;
+            }
             let links = match links {
                 OwnLinks::Skip => Ok(None),
                 links => {

@@ -1,13 +1,13 @@
 //! Reading of a source: rankings, listings, hits and counts.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use vademecum_model::{
-    CorpusStatistics, Deadline, Filters, Hit, ItemId, ItemName, ListRequest, ListedItem, Listing,
-    SourceStats, StoredPrompt, Suggestions, Timestamp,
+    CorpusStatistics, Deadline, Draft, Filters, Hit, ItemId, ItemName, ListRequest, ListedItem,
+    Listing, OriginSet, SourceStats, StoredPrompt, Suggestions, Timestamp,
 };
 use vademecum_search::{FtsQuery, HitRequest, RankRequest, RankedMatch, Ranking};
-use vademecum_source::{SimilarWord, Source, SourceError, set_content_origins};
+use vademecum_source::{SimilarWord, Source, SourceError, origins_of_items, set_content_origins};
 use vademecum_store::Store;
 use vademecum_vault::journal::{self, JournalEntry, LocalChange};
 
@@ -77,6 +77,19 @@ impl SourceHandle {
         self.read(deadline, move |source, reader| source.list_items(reader, &request)).await
     }
 
+    /// Returns the origins of all that is in these items. Items that never existed are absent.
+    pub(crate) async fn origins_of_items(
+        &self,
+        items: Vec<String>,
+        deadline: Deadline,
+    ) -> Result<HashMap<String, OriginSet>, SourceError> {
+        self.read(deadline, move |source, reader| {
+            let items: Vec<&str> = items.iter().map(String::as_str).collect();
+            Ok(origins_of_items(reader, source, &items)?)
+        })
+        .await
+    }
+
     /// Finds at most `most` items by a name, and loads them without a text.
     pub async fn find_items(
         &self,
@@ -129,17 +142,22 @@ impl SourceHandle {
         self.load_hits(request, deadline).await
     }
 
+    /// Returns an item as a draft. Fails if it does not exist for this handle.
+    pub async fn load_draft(&self, id: &ItemId, deadline: Deadline) -> Result<Draft, SourceError> {
+        if self.is_hidden() {
+            return Err(self.hidden_item(id));
+        }
+        let id = id.to_string();
+        self.read_visible(deadline, move |source, reader| source.load_draft(reader, &id)).await
+    }
+
     /// Fails if an item does not exist for this handle.
     pub(super) async fn check_item(
         &self,
         id: &ItemId,
         deadline: Deadline,
     ) -> Result<(), SourceError> {
-        if self.is_hidden() {
-            return Err(self.hidden_item(id));
-        }
-        let id = id.to_string();
-        self.read(deadline, move |source, reader| source.load_draft(reader, &id).map(drop)).await
+        self.load_draft(id, deadline).await.map(drop)
     }
 
     /// Returns the kinds of items with their counts.

@@ -1,4 +1,5 @@
-//! Information about a call for the audit log, collected while the call runs.
+//! Items that a call shows, collected while it runs: for the audit log, and for the provenance of the
+//! items that an agent writes later.
 
 use std::{
     fmt::Display,
@@ -7,6 +8,7 @@ use std::{
 };
 
 use vademecum_core::audit::AuditedItems;
+use vademecum_model::{ContentOrigin, Hit, OriginSet};
 
 /// Transport and address of a peer, for the audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,30 +19,85 @@ pub struct PeerConnection {
     pub address: Option<IpAddr>,
 }
 
-/// Ids of the items that a call shows or changes. Clones share one list. The default keeps nothing.
+/// Ids of the items that a call shows or changes. Clones share their lists. The default keeps no list
+/// for the audit log.
 #[derive(Clone, Debug, Default)]
-pub struct ItemTrail(Option<Arc<Mutex<AuditedItems>>>);
+pub struct ItemTrail {
+    audited: Option<Arc<Mutex<AuditedItems>>>,
+    shown: Arc<Mutex<Vec<ShownItem>>>,
+}
+
+/// An item that a call showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownItem {
+    /// Its URI, or another id.
+    pub id: String,
+    /// Origins of its contents; `None` if they have yet to be looked up by the URI.
+    pub origins: Option<OriginSet>,
+}
 
 impl ItemTrail {
     /// Creates an empty list.
     pub(crate) fn recording() -> Self {
-        Self(Some(Arc::default()))
+        Self { audited: Some(Arc::default()), shown: Arc::default() }
     }
 
-    /// Adds the ids of items that the call shows or changes.
+    /// Adds the ids of items that the call shows.
     pub fn record(&self, ids: impl IntoIterator<Item = impl Display>) {
-        if let Some(mut items) = self.items() {
-            ids.into_iter().for_each(|id| items.push(id));
+        self.push_all(ids.into_iter().map(|id| (id, None)));
+    }
+
+    /// Adds the id of an item that the call changes, and does not show.
+    pub fn record_change(&self, id: impl Display) {
+        if let Some(audited) = &self.audited {
+            lock(audited).push(id);
         }
     }
 
-    /// Takes all ids, so that the list is empty afterwards.
-    pub(crate) fn take(&self) -> AuditedItems {
-        self.items().map(|mut items| std::mem::take(&mut *items)).unwrap_or_default()
+    /// Adds the ids of texts of one origin that the call shows.
+    pub fn record_all_of(
+        &self,
+        origin: ContentOrigin,
+        ids: impl IntoIterator<Item = impl Display>,
+    ) {
+        let origins = OriginSet::from_iter([origin]);
+        self.push_all(ids.into_iter().map(|id| (id, Some(origins))));
     }
 
-    /// Locks the list, ignoring poisoning: a list that misses an id is still a valid list.
-    fn items(&self) -> Option<MutexGuard<'_, AuditedItems>> {
-        self.0.as_ref().map(|items| items.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Adds items that the call shows, whose origins are known.
+    pub fn record_hits<'h>(&self, hits: impl IntoIterator<Item = &'h Hit>) {
+        self.push_all(hits.into_iter().map(|hit| (&hit.uri, Some(hit.origins()))));
     }
+
+    /// Adds the items of a result, whose origins are known.
+    pub fn record_known(&self, items: impl IntoIterator<Item = (impl Display, OriginSet)>) {
+        self.push_all(items.into_iter().map(|(id, origins)| (id, Some(origins))));
+    }
+
+    /// Takes the items that were shown so far.
+    pub fn take_shown(&self) -> Vec<ShownItem> {
+        std::mem::take(&mut *lock(&self.shown))
+    }
+
+    fn push_all(&self, items: impl Iterator<Item = (impl Display, Option<OriginSet>)>) {
+        let mut audited = self.audited.as_ref().map(lock);
+        let mut shown = lock(&self.shown);
+        for (id, origins) in items {
+            let id = id.to_string();
+            if let Some(audited) = &mut audited {
+                audited.push(&id);
+            }
+            shown.push(ShownItem { id, origins });
+        }
+    }
+
+    /// Takes all ids for the audit log, so that the list is empty afterwards.
+    pub(crate) fn take(&self) -> AuditedItems {
+        self.audited.as_ref().map(|it| std::mem::take(&mut *lock(it))).unwrap_or_default()
+    }
+}
+
+/// Locks a list, ignoring poisoning: a list that misses an id is still a valid list.
+fn lock<T>(list: &Arc<Mutex<T>>) -> MutexGuard<'_, T> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,7 +8,7 @@ pub(crate) mod request_context;
 pub(crate) mod request_metrics;
 pub(crate) mod signed_state;
 
-pub use audit_trail::{ItemTrail, PeerConnection};
+pub use audit_trail::{ItemTrail, PeerConnection, ShownItem};
 pub use peer::Peer;
 pub use reply::Reply;
 pub use request_context::{Input, RequestContext};

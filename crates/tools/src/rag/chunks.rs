@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use vademecum_actors::collections::VisibleCollection;
 use vademecum_collections::{ChunkId, DocumentFilter, Passage, Scope};
 use vademecum_mcp::{RequestContext, Toolset};
-use vademecum_model::Deadline;
+use vademecum_model::{ContentOrigin, Deadline};
 use vademecum_source::SourceError;
 use vademecum_store::Reader;
 
@@ -104,7 +104,10 @@ impl Tool for RagGetChunks {
             read_chunks(opened, chunk_ids, shown, deadline)
         });
         let mut output = read.await?;
-        call.items.record(output.chunks.iter().map(|chunk| &chunk.chunk_id));
+        call.items.record_all_of(
+            ContentOrigin::SharedCollection,
+            output.chunks.iter().map(|chunk| &chunk.chunk_id),
+        );
         output.stats.ms = elapsed_ms(begun);
         Ok(output.into())
     }

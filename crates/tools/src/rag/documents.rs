@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use vademecum_actors::collections::VisibleCollection;
 use vademecum_collections::{StoredDocument, document_uri};
 use vademecum_mcp::{RequestContext, Toolset};
-use vademecum_model::{Deadline, Range};
+use vademecum_model::{ContentOrigin, Deadline, Range};
 use vademecum_source::SourceError;
 
 use super::{
@@ -100,7 +100,8 @@ impl Tool for RagGetDocs {
             read_documents(opened, doc_ids, shown, deadline)
         });
         let mut output = read.await?;
-        call.items.record(output.docs.iter().map(|document| &document.doc_id));
+        let documents = output.docs.iter().map(|document| &document.doc_id);
+        call.items.record_all_of(ContentOrigin::SharedCollection, documents);
         output.stats.ms = elapsed_ms(begun);
         Ok(output.into())
     }

@@ -17,7 +17,7 @@ use vademecum_actors::{
 };
 use vademecum_core::config::CollectionTable;
 use vademecum_mcp::{RequestContext, Toolset};
-use vademecum_model::Deadline;
+use vademecum_model::{ContentOrigin, Deadline};
 use vademecum_source::SourceError;
 use vademecum_sql::{Engine, Parameter, ProfileConnection, QueryCaps, Rows, SqlError};
 
@@ -176,7 +176,8 @@ impl Tool for RagFetchFromSource {
             output.omitted = requested_ids.into_iter().filter(is_omitted).collect();
         }
         let read = output.rows.iter().filter(|row| row.row.is_some());
-        call.items.record(read.map(|row| &row.doc_id));
+        let documents = read.map(|row| &row.doc_id);
+        call.items.record_all_of(ContentOrigin::SharedCollection, documents);
         output.stats.ms = elapsed_ms(begun);
         Ok(output.into())
     }

@@ -14,7 +14,7 @@ use vademecum_actors::{
 };
 use vademecum_collections::Passage;
 use vademecum_mcp::RequestContext;
-use vademecum_model::Deadline;
+use vademecum_model::{ContentOrigin, Deadline};
 use vademecum_search::{FtsQuery, Highlighter};
 use vademecum_source::SourceError;
 
@@ -235,7 +235,8 @@ impl RagSearchResponse {
         k_requested: i64,
         begun: Instant,
     ) -> Self {
-        call.items.record(self.results.iter().map(|chunk| &chunk.chunk_id));
+        let chunks = self.results.iter().map(|chunk| &chunk.chunk_id);
+        call.items.record_all_of(ContentOrigin::SharedCollection, chunks);
         self.stats.k_requested = k_requested;
         self.stats.ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self

@@ -16,13 +16,15 @@ use vademecum_actors::{
 use vademecum_collections::{DocumentFilter, EmbeddingModel, Passage};
 use vademecum_embed::UnrelatedSimilarity;
 use vademecum_mcp::{RequestContext, Toolset};
-use vademecum_model::{Deadline, Hit, RetrievalMode, RetrievalOptions, SourceName};
+use vademecum_model::{ContentOrigin, Deadline, Hit, RetrievalMode, RetrievalOptions, SourceName};
 use vademecum_search::{FtsQuery, reciprocal_rank, vector::DistanceMetric};
 
 use super::{segment_location::SegmentLocation, text_summary};
 use crate::{
-    ErrorFormat, Tool, ToolOutput, ToolResult, ToolServices, input::KnowledgeFilters,
-    render::content_text, similarity_floor_meta,
+    ErrorFormat, Tool, ToolOutput, ToolResult, ToolServices,
+    input::KnowledgeFilters,
+    render::{content_text, origin_mark},
+    similarity_floor_meta,
 };
 
 /// Maximum number of phrases in a search.
@@ -330,7 +332,7 @@ async fn read_segments(
             SegmentCandidate::Chunk(found) => {
                 let passage = passages.remove(&(found.collection_index, found.key)).flatten();
                 let Some(passage) = passage else { continue };
-                call.items.record([passage.id()]);
+                call.items.record_all_of(ContentOrigin::SharedCollection, [passage.id()]);
                 segment_from_passage(passage)
             }
             SegmentCandidate::Item(hit) => match segment_from_hit(services, call, *hit).await {
@@ -404,7 +406,8 @@ async fn segment_from_hit(
             }
         },
         headline: text_summary::extract_headline(None, title.as_deref(), &raw_text),
-        segment_summary: text_summary::extract_summary(&raw_text),
+        // The contract has no field for the origin of a text, and a headline has ten words.
+        segment_summary: origin_mark(&hit) + &text_summary::extract_summary(&raw_text),
         source_url: hit.url.clone().filter(|url| url.starts_with("http")),
         raw_text,
     };

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use vademecum_actors::CallError;
 use vademecum_mcp::RequestContext;
+use vademecum_model::ContentOrigin;
 use vademecum_sql::{ErrorCode, ProfileConnection, SqlError};
 
 use crate::ToolServices;
@@ -19,7 +20,8 @@ pub(super) async fn connect_profile(
 ) -> Result<ProfileConnection, CallError> {
     let connecting = services.databases.connect(&call.principal, profile);
     let connection = run_until_cancelled(call, connecting).await?;
-    call.items.record([format_args!("profile:{}", connection.profile().name())]);
+    let profile = format_args!("profile:{}", connection.profile().name());
+    call.items.record_all_of(ContentOrigin::Database, [profile]);
     Ok(connection)
 }
 

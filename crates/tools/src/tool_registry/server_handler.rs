@@ -81,6 +81,7 @@ impl ServerHandler for ToolRegistry {
                 return Err(Failure::invalid_params(format!("unknown tool `{tool}`")));
             };
             let result = tool.call(&self.services, arguments, call).await;
+            self.remember_shown(call).await?;
             result.map_err(|failure| self.services.clean_failure(failure))
         })
     }
@@ -117,6 +118,7 @@ impl ServerHandler for ToolRegistry {
     ) -> LocalBoxFuture<'a, Result<Option<String>, Failure>> {
         Box::pin(async move {
             let text = recall::recall(&self.services, prompt, call).await;
+            self.remember_shown(call).await?;
             let clean = |text: String| self.services.clean(text, safe_text::clean_string);
             text.map(|text| text.map(clean))
                 .map_err(|error| self.services.clean_failure(to_failure(&error)))
@@ -134,6 +136,7 @@ impl ServerHandler for ToolRegistry {
     ) -> LocalBoxFuture<'a, Result<ResourceContents, Failure>> {
         Box::pin(async move {
             let contents = resources::read_resource(&self.services, uri, call).await;
+            self.remember_shown(call).await?;
             let contents = contents.map(|it| self.services.clean(it, safe_text::clean_resource));
             contents.map_err(|error| self.services.clean_failure(to_failure(&error)))
         })
@@ -154,6 +157,7 @@ impl ServerHandler for ToolRegistry {
     ) -> LocalBoxFuture<'a, Result<GetPromptResult, Failure>> {
         Box::pin(async move {
             let messages = prompts::prompt_messages(&self.services, name, arguments, call).await;
+            self.remember_shown(call).await?;
             let messages = messages.map(|it| self.services.clean(it, safe_text::clean_prompt));
             messages.map_err(|failure| self.services.clean_failure(failure))
         })
@@ -179,5 +183,13 @@ impl ServerHandler for ToolRegistry {
 
     fn forget_scope(&self, principal: &Principal, scope: &Scope) {
         self.services.registry.remove_session(principal, scope);
+    }
+}
+
+impl ToolRegistry {
+    /// Lets the conversation of a call remember what the call has shown, before its answer is sent: what
+    /// it writes later may come from there.
+    async fn remember_shown(&self, call: &RequestContext) -> Result<(), Failure> {
+        self.services.remember_shown(call).await.map_err(|error| to_failure(&error))
     }
 }

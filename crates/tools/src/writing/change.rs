@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use tracing::Instrument as _;
-use vademecum_actors::{CallError, error_chain};
+use vademecum_actors::{CallError, error_chain, provenance_of_session};
 use vademecum_mcp::RequestContext;
 use vademecum_model::{Change, ChangeAuthor, ChangedItem, Draft, DraftBody, Edit, SourceName, Uri};
 use vademecum_services::two_way::NoteFileStatus;
@@ -56,7 +56,7 @@ async fn write_change(
     if grows {
         services.registry.check_quota(&call.principal).await?;
     }
-    let (author, deadline) = (author(call, tool), services.deadline(call));
+    let (author, deadline) = (author(services, call, tool).await?, services.deadline(call));
     let (writer, indexed) = (source.clone(), library.clone());
     // A task of its own: a call that is dropped while its change is written still updates the vectors.
     let work = async move {
@@ -66,7 +66,7 @@ async fn write_change(
     };
     let written = tokio::spawn(work.in_current_span()).await;
     let written = written.map_err(|_| CallError::Unavailable)??;
-    call.items.record([&written.uri]);
+    call.items.record_change(&written.uri);
     let Some(file) = write_file(services, call, &written.uri).await else {
         return Ok(WrittenItem { item: written, file: None, file_problem: None }.into());
     };
@@ -93,14 +93,22 @@ async fn write_file(
     })
 }
 
-/// Returns who makes a change, for the journal.
-fn author(call: &RequestContext, tool: &str) -> ChangeAuthor {
-    ChangeAuthor {
+/// Returns who makes a change, and what the conversation was shown before.
+async fn author(
+    services: &ToolServices,
+    call: &RequestContext,
+    tool: &str,
+) -> Result<ChangeAuthor, CallError> {
+    let scope = call.scope.as_ref();
+    let session = scope.map(|scope| services.open_session(&call.principal, Some(scope)));
+    let provenance = provenance_of_session(session.transpose()?, &call.client).await?;
+    Ok(ChangeAuthor {
         user: call.principal.user().to_string(),
         client: call.client.to_string(),
         key: call.principal.key().map(ToString::to_string).unwrap_or_default(),
         tool: tool.to_owned(),
-    }
+        provenance: Some(Box::new(provenance)),
+    })
 }
 
 /// Adds an item written by the caller. `digest` identifies identical items; an empty one identifies

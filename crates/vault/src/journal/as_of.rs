@@ -8,7 +8,9 @@ use vademecum_model::{
     Retrieval, SourceName, Timestamp, Uri,
 };
 use vademecum_search::{FtsQuery, HitRequest, Item, RankedMatch};
-use vademecum_source::{Source, SourceError, read_located_passage, set_content_origins};
+use vademecum_source::{
+    Source, SourceError, read_located_passage, set_content_origins, set_derived_from,
+};
 use vademecum_store::Reader;
 
 use super::{
@@ -101,6 +103,7 @@ pub fn load_item_as_of(
     };
     let mut item = past.into_item(uri, id.clone(), retrieval)?;
     set_content_origins(reader, source.name(), [&mut item.meta])?;
+    set_derived_from(reader, &mut item.meta)?;
     Ok(item)
 }
 

@@ -47,6 +47,7 @@ impl JournalEntry {
                 client: row.get("client")?,
                 key: row.get("key")?,
                 tool: row.get("tool")?,
+                provenance: None,
             },
             delta: match row.get_ref("delta")? {
                 ValueRef::Null => None,

@@ -6,8 +6,8 @@
 use rusqlite::named_params;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use vademecum_model::{ChangeAction, ChangeAuthor, SourceName, Timestamp};
-use vademecum_source::{Source, SourceError};
+use vademecum_model::{ChangeAction, ChangeAuthor, Provenance, SourceName, Timestamp};
+use vademecum_source::{ProvenanceRows, Source, SourceError, add_provenance, read_provenance};
 use vademecum_store::{Reader, Writer, to_stored_text};
 
 use super::{
@@ -31,8 +31,11 @@ type Fields = Map<String, Value>;
 pub struct ExportedVersions {
     /// Version of the exported item.
     pub version: i64,
-    /// The changes, newest first.
+    /// The changes, newest first; empty if no earlier version is known.
     pub changes: Vec<ExportedChange>,
+    /// Provenance of the item, if agents wrote it.
+    #[serde(default, skip_serializing_if = "Provenance::is_empty")]
+    pub provenance: Provenance,
 }
 
 /// A change of an item.
@@ -56,19 +59,23 @@ pub struct ExportedChange {
     pub deleted_before: bool,
 }
 
-/// Returns the changes of an item; `None` if no earlier version is known.
+/// Returns the changes of an item and its provenance; `None` if neither an earlier version nor an agent
+/// is known.
 pub fn export_versions(
     source: &dyn Source,
     reader: &Reader<'_>,
     item: &str,
 ) -> Result<Option<ExportedVersions>, SourceError> {
     let entries = entries_of_item(reader, source.name(), item)?;
-    if entries.is_empty() {
+    let provenance = read_provenance(reader, source.name(), &[item], ProvenanceRows::All)?;
+    let provenance = provenance.into_values().next().unwrap_or_default();
+    if entries.is_empty() && provenance.is_empty() {
         return Ok(None);
     }
     let Some(present) = Snapshot::read(source, reader, item)? else { return Ok(None) };
     let mut walk = VersionWalk::start(&present, entries);
-    let mut exported = ExportedVersions { version: present.version, changes: Vec::new() };
+    let mut exported =
+        ExportedVersions { version: present.version, changes: Vec::new(), provenance };
     let (mut bytes, mut is_known) = (0, true);
     while let Some(entry) = walk.entries.peek().cloned() {
         let mut change = ExportedChange {
@@ -100,11 +107,15 @@ pub fn export_versions(
     let has_texts = |change: &ExportedChange| {
         change.deleted_before || change.before.as_ref().is_some_and(|before| !before.is_empty())
     };
-    Ok(Some(exported).filter(|exported| exported.changes.iter().any(has_texts)))
+    if !exported.changes.iter().any(has_texts) {
+        exported.changes.clear();
+    }
+    let is_empty = exported.changes.is_empty() && exported.provenance.is_empty();
+    Ok(Some(exported).filter(|_| !is_empty))
 }
 
 /// Adds exported changes to the journal of an imported item that has none, and gives the item their
-/// version. Returns how many were added.
+/// version. Returns how many were added. Its provenance is added in any case.
 pub fn import_versions(
     source: &dyn Source,
     writer: &Writer<'_>,
@@ -113,6 +124,10 @@ pub fn import_versions(
 ) -> Result<usize, SourceError> {
     let name = source.name();
     let Some(statements) = source.item_statements() else { return Ok(0) };
+    add_provenance(writer, name, item, &exported.provenance)?;
+    if exported.changes.is_empty() {
+        return Ok(0);
+    }
     let (present, has_entries) = writer.with_reader(|reader| {
         let entries = entries_of_item(reader, name, item)?;
         Ok::<_, SourceError>((Snapshot::read(source, reader, item)?, !entries.is_empty()))
@@ -257,6 +272,10 @@ mod tests {
         }
     }
 
+    fn exported_versions(version: i64, changes: Vec<ExportedChange>) -> ExportedVersions {
+        ExportedVersions { version, changes, ..ExportedVersions::default() }
+    }
+
     #[test]
     fn exported_fields_restore_older_text() {
         let texts =
@@ -275,14 +294,14 @@ mod tests {
     fn damaged_versions_are_refused() {
         let refused = |versions: &[i64]| {
             let changes = versions.iter().map(|version| change(*version, None)).collect();
-            with_deltas(SourceName::Notes, "", &ExportedVersions { version: 3, changes }).is_err()
+            with_deltas(SourceName::Notes, "", &exported_versions(3, changes)).is_err()
         };
         assert!(!refused(&[3, 2, 1]));
         for versions in [&[2, 1][..], &[3, 4], &[3, 0]] {
             assert!(refused(versions), "{versions:?}");
         }
         let odd = Fields::from_iter([("content".to_owned(), 7.into())]);
-        let odd = ExportedVersions { version: 1, changes: vec![change(1, Some(odd))] };
+        let odd = exported_versions(1, vec![change(1, Some(odd))]);
         assert!(with_deltas(SourceName::Notes, &text("A", "one", &[]), &odd).is_err());
     }
 }

@@ -6,8 +6,8 @@ use vademecum_model::{
     safe_file_name,
 };
 use vademecum_source::{
-    KnownOrigin, Source, SourceError, find_origin, forget_local_changes, list_changed_items,
-    record_local_change, record_origin,
+    KnownOrigin, Source, SourceError, copy_provenance, find_origin, forget_local_changes,
+    list_changed_items, record_local_change, record_origin,
 };
 use vademecum_store::{Reader, Writer};
 
@@ -242,6 +242,7 @@ fn keep_copy(
     }
     let copy = Draft { origin: String::new(), digest: String::new(), id: None, body };
     let copied = source.insert_item(writer, &copy)?;
+    copy_provenance(writer, source.name(), &known.item, &copied.id.to_string())?;
     if let Some(origin) = beside {
         plan_file(source, writer, &origin, &copied.id.to_string())?;
     }

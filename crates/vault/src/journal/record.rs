@@ -8,7 +8,8 @@ use vademecum_model::{
     Timestamp, Uri,
 };
 use vademecum_source::{
-    OWN_DIGEST, Source, SourceError, find_origin, record_local_change, record_planned_file,
+    OWN_DIGEST, Source, SourceError, add_provenance, find_origin, record_local_change,
+    record_planned_file,
 };
 use vademecum_store::{Reader, StoreError, Writer, read_stored_text, to_stored_text};
 
@@ -92,6 +93,9 @@ pub fn apply_change(
         }
         update_links(source, writer, &item, None)?;
         record(source, writer, (&item, before.as_ref()), (change.action(), author))?;
+        if let Some(provenance) = author.provenance.as_ref().filter(|_| change.adds_text()) {
+            add_provenance(writer, source.name(), &item, provenance)?;
+        }
     }
     Ok(changed)
 }
