@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use secrecy::ExposeSecret as _;
 use vademecum_accounts::{Accounts, KeyRecord, KeyRequest};
 use vademecum_core::auth::{KeyId, KeyScope, Right, UserId};
-use vademecum_model::Timestamp;
+use vademecum_model::{ContentOrigin, Timestamp};
 use vademecum_services::text::sanitize;
 
 use super::{
@@ -26,6 +26,7 @@ const DEFAULT_LIFETIME: Duration = Duration::from_hours(365 * 24);
 Examples:
   vademecum key create --user ada --name laptop --expires 90d
   vademecum key create --user ada --tools notes.search,notes.get --tags work
+  vademecum key create --user ada --without-origins mail,web_page,feed
   vademecum key create --user gateway --delegating --users 'team-*' --tags 'department:*'
   vademecum key list
   vademecum key rotate 0123456789abcdef --grace 1d
@@ -82,6 +83,15 @@ pub(super) struct CreateKey {
     /// may pass on [default: all]
     #[arg(long, value_name = "TAGS", value_delimiter = ',')]
     tags: Option<Vec<String>>,
+    /// Only items in which everything is of one of these origins exist for the key: `own`,
+    /// `imported_file`, `agent`, `unknown`, `database`, `shared_collection`, `feed`, `web_page`, `mail`
+    /// [default: all]
+    #[arg(long, value_name = "ORIGINS", value_delimiter = ',')]
+    origins: Option<Vec<ContentOrigin>>,
+    /// Items with something of one of these origins in them do not exist for the key, nor do those of
+    /// which it is not known; the same as --origins with all others but unknown
+    #[arg(long, value_name = "ORIGINS", value_delimiter = ',', conflicts_with = "origins")]
+    without_origins: Option<Vec<ContentOrigin>>,
     /// With --delegating: users that the key may act for, such as 'team-*' [default: all]
     #[arg(long, value_name = "USERS", value_delimiter = ',', requires = "delegating")]
     users: Option<Vec<String>>,
@@ -160,11 +170,13 @@ impl CreateKey {
         let user: UserId = user.parse()?;
         let (tags, session_tags) =
             if self.delegating { (None, self.tags) } else { (self.tags, None) };
+        let origins = self.origins.or_else(|| Some(other_origins(&self.without_origins?)));
         let scope = KeyScope {
             tools: self.tools,
             sources: self.sources,
             collections: self.collections,
             tags,
+            origins,
             users: self.users,
             session_tags,
         };
@@ -185,6 +197,13 @@ impl CreateKey {
         print_line(key.expose_secret());
         Ok(())
     }
+}
+
+/// Returns the origins of a key that must not see some.
+fn other_origins(hidden: &[ContentOrigin]) -> Vec<ContentOrigin> {
+    let is_known = |origin: &ContentOrigin| *origin != ContentOrigin::Unknown;
+    let others = ContentOrigin::ALL.into_iter().filter(|origin| !hidden.contains(origin));
+    others.filter(is_known).collect()
 }
 
 /// Formats a key as one line with tab-separated columns.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::SourceName;
+use super::{OriginSet, SourceName};
 
 /// The items of a library that a caller may see. The default hides nothing.
 ///
@@ -25,6 +25,8 @@ pub struct SourceAccess {
     /// Hides all items imported from files below one of these folders; for collections, all
     /// documents whose identifier begins with one of them.
     pub denied_folders: Vec<String>,
+    /// Hides all items with something of one of these origins in them.
+    pub denied_origins: OriginSet,
 }
 
 impl ItemAccess {

@@ -15,6 +15,9 @@ use super::Database;
 /// Denies a folder.
 const ACCESS_ADD_FOLDER_SQL: &str = "INSERT OR IGNORE INTO temp.access_folders (source, first, beyond) \
      VALUES (:source, :first, :beyond)";
+/// Denies an origin.
+const ACCESS_ADD_ORIGIN_SQL: &str =
+    "INSERT INTO temp.access_origins (source, origin) VALUES (:source, :origin)";
 /// Allows or denies a tag.
 const ACCESS_ADD_TAG_SQL: &str = "INSERT OR IGNORE INTO temp.access_tags (source, pattern, denied) \
      VALUES (:source, :pattern, :denied)";
@@ -63,6 +66,13 @@ pub(super) fn restrict_connection(
             connection.execute(
                 ACCESS_ADD_TAG_SQL,
                 named_params! { ":source": source, ":pattern": pattern_to_like(tag), ":denied": denied },
+            )?;
+        }
+        for origin in rules.denied_origins.iter() {
+            let origin = origin.as_str();
+            connection.execute(
+                ACCESS_ADD_ORIGIN_SQL,
+                named_params! { ":source": source, ":origin": origin },
             )?;
         }
         for folder in &rules.denied_folders {

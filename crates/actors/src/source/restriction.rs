@@ -6,7 +6,8 @@ use std::{
 };
 
 use vademecum_model::{
-    Change, ChangeAuthor, ChangedItem, Deadline, Draft, ItemId, SourceAccess, SourceName,
+    Change, ChangeAuthor, ChangedItem, ContentOrigin, Deadline, Draft, ItemId, OriginSet,
+    SourceAccess, SourceName,
 };
 use vademecum_source::SourceError;
 use vademecum_store::Store;
@@ -67,6 +68,7 @@ impl SourceHandle {
         author: ChangeAuthor,
         deadline: Deadline,
     ) -> Result<ChangedItem, SourceError> {
+        restriction.check_origins(&change, &author)?;
         let change = match change {
             Change::Add(draft) => Change::Add(Box::new(restriction.check_new_item(*draft)?)),
             Change::Restore { .. } => {
@@ -86,6 +88,24 @@ impl SourceHandle {
 }
 
 impl Restriction {
+    /// Returns an error if the item would be hidden from its author by what is in it now.
+    fn check_origins(&self, change: &Change, author: &ChangeAuthor) -> Result<(), SourceError> {
+        let origins = author.provenance.as_ref().filter(|_| change.adds_text());
+        let origins = origins.map_or_else(OriginSet::default, |provenance| provenance.origins);
+        match origins.iter().find(|origin| self.access.denied_origins.contains(*origin)) {
+            None => Ok(()),
+            Some(ContentOrigin::Unknown) => Err(SourceError::Refused(
+                "this key sees only items of certain origins, and what this client was shown before \
+                 is not known without a session: connect with a session"
+                    .to_owned(),
+            )),
+            Some(origin) => Err(SourceError::Refused(format!(
+                "this key sees no items of origin {}, and this one would be of it",
+                origin.as_str()
+            ))),
+        }
+    }
+
     /// Returns an error if the item would not be visible to its author. The digest becomes that of
     /// this restriction, so that an identical item that is hidden is not found.
     fn check_new_item(&self, draft: Draft) -> Result<Draft, SourceError> {

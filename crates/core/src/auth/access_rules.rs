@@ -6,7 +6,9 @@
 use std::{path::PathBuf, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use vademecum_model::{ItemAccess, SourceAccess, SourceName, matches_pattern};
+use vademecum_model::{
+    ContentOrigin, ItemAccess, OriginSet, SourceAccess, SourceName, matches_pattern,
+};
 
 use crate::config::Deny;
 
@@ -31,6 +33,9 @@ pub struct KeyScope {
     /// Tags; only items with one of them exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
+    /// Origins; only items in which everything is of one of them exist. No pattern.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origins: Option<Vec<ContentOrigin>>,
     /// Users that a delegating key may act for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub users: Option<Vec<String>>,
@@ -79,8 +84,12 @@ impl KeyScope {
             ("session tags", &self.session_tags),
         ];
         let set = lists.into_iter().filter_map(|(name, list)| Some((name, list.as_ref()?)));
-        let texts: Vec<String> =
+        let mut texts: Vec<String> =
             set.map(|(name, list)| format!("{name}: {}", list.join(", "))).collect();
+        if let Some(origins) = &self.origins {
+            let names: Vec<&str> = origins.iter().map(|origin| origin.as_str()).collect();
+            texts.push(format!("origins: {}", names.join(", ")));
+        }
         texts.join("; ")
     }
 }
@@ -102,6 +111,7 @@ struct DenyRule {
     sources: Vec<String>,
     tags: Vec<String>,
     folders: Vec<PathBuf>,
+    origins: OriginSet,
 }
 
 impl AccessRules {
@@ -124,6 +134,7 @@ impl AccessRules {
             sources: rule.sources.clone(),
             tags: rule.tags.clone(),
             folders: rule.folders.clone(),
+            origins: rule.origins.iter().copied().collect(),
         });
         for rule in added {
             if !self.denied.contains(&rule) {
@@ -181,11 +192,13 @@ impl AccessRules {
     }
 
     /// Returns true if the principal may use database profiles. Their rows have no tags, so a scope
-    /// of tags excludes them; a principal without a library has none.
+    /// of tags excludes them, as does a denied origin `database`; a principal without a library has
+    /// none.
     pub fn permits_databases(&self) -> bool {
         let is_denied = |rule: &DenyRule| rule.covers_all() && rule.concerns(DATABASES);
         permits(self.scope.sources.as_ref(), DATABASES)
             && self.scope.tags.is_none()
+            && !self.denied_origins(DATABASES).contains(ContentOrigin::Database)
             && !self.is_guest
             && !self.active_rules().any(is_denied)
     }
@@ -216,15 +229,35 @@ impl AccessRules {
     fn source_access(&self, source: SourceName) -> SourceAccess {
         let rules = || self.active_rules().filter(|rule| rule.concerns(source.as_str()));
         let is_personal = source != SourceName::Collections;
+        let denied_origins = self.denied_origins(source.as_str());
         let text = |folder: &PathBuf| folder.to_string_lossy().into_owned();
         SourceAccess {
             is_hidden: (is_personal && self.is_guest)
                 || !permits(self.scope.sources.as_ref(), source.as_str())
-                || rules().any(DenyRule::covers_all),
+                || rules().any(DenyRule::covers_all)
+                || !is_personal && denied_origins.contains(ContentOrigin::SharedCollection),
             allowed_tags: self.scope.tags.clone(),
             denied_tags: rules().flat_map(|rule| rule.tags.clone()).collect(),
             denied_folders: rules().flat_map(|rule| rule.folders.iter().map(text)).collect(),
+            // No document of a collection is of another origin.
+            denied_origins: if is_personal { denied_origins } else { OriginSet::default() },
         }
+    }
+
+    /// Returns the origins that must not be in an item of a source.
+    fn denied_origins(&self, source: &str) -> OriginSet {
+        let rules = self.active_rules().filter(|rule| rule.concerns(source));
+        let mut denied =
+            rules.fold(OriginSet::default(), |denied, rule| denied.union(rule.origins));
+        if denied.iter().any(ContentOrigin::is_foreign) {
+            // An unknown origin may be any of them.
+            denied.insert(ContentOrigin::Unknown);
+        }
+        if let Some(allowed) = &self.scope.origins {
+            let others = ContentOrigin::ALL.into_iter().filter(|origin| !allowed.contains(origin));
+            others.for_each(|origin| denied.insert(origin));
+        }
+        denied
     }
 }
 
@@ -236,7 +269,7 @@ impl DenyRule {
 
     /// Returns true if the rule hides everything in its sources.
     fn covers_all(&self) -> bool {
-        self.tags.is_empty() && self.folders.is_empty()
+        self.tags.is_empty() && self.folders.is_empty() && self.origins.is_empty()
     }
 }
 
@@ -297,6 +330,37 @@ mod tests {
         assert!(!notes.is_hidden && rules.permits_databases());
         assert_eq!(notes.denied_tags, ["private"]);
         assert_eq!(notes.denied_folders, ["/home/ada/diary"]);
+    }
+
+    #[test]
+    fn denied_origin_hides_what_may_be_of_it() {
+        let rule = deny("origins = [\"mail\"]");
+        let rules = AccessRules::default().with_denied([&rule]);
+        let denied = rules.item_access().unwrap().source(SourceName::Notes).unwrap().denied_origins;
+        let expected = [ContentOrigin::Mail, ContentOrigin::Unknown];
+        assert_eq!(denied, OriginSet::from_iter(expected));
+        assert!(rules.permits_databases() && rules.document_access().is_none());
+        let rule = deny("origins = [\"agent\"]");
+        let rules = AccessRules::default().with_denied([&rule]);
+        let denied = rules.item_access().unwrap().source(SourceName::Media).unwrap().denied_origins;
+        assert_eq!(denied, OriginSet::from_iter([ContentOrigin::Agent]));
+        let rule = deny("origins = [\"shared_collection\", \"database\"]");
+        let rules = AccessRules::default().with_denied([&rule]);
+        assert!(!rules.permits_databases() && !rules.permits_collection("docs"));
+    }
+
+    #[test]
+    fn scope_of_origins_denies_all_others() {
+        let origins = Some(vec![ContentOrigin::Own, ContentOrigin::ImportedFile]);
+        let scope = KeyScope { origins, ..KeyScope::default() };
+        assert_eq!(serde_json::from_str::<KeyScope>(&scope.to_json()).unwrap(), scope);
+        assert_eq!(scope.describe(), "origins: own, imported_file");
+        let rules = AccessRules::for_scope(scope);
+        let access = rules.item_access().unwrap();
+        let denied = access.source(SourceName::Chats).unwrap().denied_origins;
+        assert_eq!(denied.iter().count(), ContentOrigin::ALL.len() - 2);
+        assert!(!denied.contains(ContentOrigin::Own));
+        assert!(!rules.permits_collection("docs") && !rules.permits_databases());
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use vademecum_model::ContentOrigin;
 
-/// Items that do not exist for some callers: one section for each rule. A rule with neither `tags`
-/// nor `folders` hides everything in its `sources`. `*` stands for any text, and case does not
+/// Items that do not exist for some callers: one section for each rule. A rule with neither `tags`,
+/// `folders` nor `origins` hides everything in its `sources`. `*` stands for any text, and case does not
 /// matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -31,4 +32,9 @@ pub struct Deny {
     /// Folders whose imported files, and whose documents in collections, are hidden.
     #[schemars(example = ["/home/ada/diary"])]
     pub folders: Vec<PathBuf>,
+    /// Origins: items of them are hidden, and those that agents wrote after they had been shown some.
+    /// Of `own`, `imported_file`, `agent`, `unknown`, `database`, `shared_collection`, `feed`,
+    /// `web_page` and `mail`. A rule that names one of the last five hides `unknown` as well.
+    #[schemars(example = ["mail", "web_page"])]
+    pub origins: Vec<ContentOrigin>,
 }

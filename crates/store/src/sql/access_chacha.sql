@@ -32,6 +32,30 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'notes
         ON folder.source = 'notes'
         AND origin.origin >= folder.first AND origin.origin < folder.beyond
     WHERE origin.source = 'notes' AND origin.item = notes.id
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM main.provenance AS part
+    JOIN temp.access_origins AS rule ON rule.source = 'notes' AND rule.origin = part.name
+    WHERE part.source = 'notes' AND part.item = notes.id AND part.kind = 'origin'
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM temp.access_origins AS rule
+    WHERE rule.source = 'notes' AND rule.origin = 'imported_file' AND EXISTS (
+        SELECT 1
+        FROM main.imported AS origin INDEXED BY imported_by_item
+        WHERE origin.source = 'notes' AND origin.item = notes.id AND origin.digest <> 'written here'
+    )
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM temp.access_origins AS rule
+    WHERE rule.source = 'notes' AND rule.origin = 'own' AND NOT EXISTS (
+        SELECT 1
+        FROM main.imported AS origin INDEXED BY imported_by_item
+        WHERE origin.source = 'notes' AND origin.item = notes.id AND origin.digest <> 'written here'
+    )
   );
 
 CREATE TEMP VIEW character_cards AS
@@ -68,6 +92,30 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chara
         ON folder.source = 'characters'
         AND origin.origin >= folder.first AND origin.origin < folder.beyond
     WHERE origin.source = 'characters' AND origin.item = CAST(character_cards.id AS TEXT)
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM main.provenance AS part
+    JOIN temp.access_origins AS rule ON rule.source = 'characters' AND rule.origin = part.name
+    WHERE part.source = 'characters' AND part.item = CAST(character_cards.id AS TEXT) AND part.kind = 'origin'
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM temp.access_origins AS rule
+    WHERE rule.source = 'characters' AND rule.origin = 'imported_file' AND EXISTS (
+        SELECT 1
+        FROM main.imported AS origin INDEXED BY imported_by_item
+        WHERE origin.source = 'characters' AND origin.item = CAST(character_cards.id AS TEXT) AND origin.digest <> 'written here'
+    )
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM temp.access_origins AS rule
+    WHERE rule.source = 'characters' AND rule.origin = 'own' AND NOT EXISTS (
+        SELECT 1
+        FROM main.imported AS origin INDEXED BY imported_by_item
+        WHERE origin.source = 'characters' AND origin.item = CAST(character_cards.id AS TEXT) AND origin.digest <> 'written here'
+    )
   );
 
 CREATE TEMP VIEW access_conversations AS
@@ -102,6 +150,30 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chats
         ON folder.source = 'chats'
         AND origin.origin >= folder.first AND origin.origin < folder.beyond
     WHERE origin.source = 'chats' AND origin.item = conversations.id
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM main.provenance AS part
+    JOIN temp.access_origins AS rule ON rule.source = 'chats' AND rule.origin = part.name
+    WHERE part.source = 'chats' AND part.item = conversations.id AND part.kind = 'origin'
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM temp.access_origins AS rule
+    WHERE rule.source = 'chats' AND rule.origin = 'imported_file' AND EXISTS (
+        SELECT 1
+        FROM main.imported AS origin INDEXED BY imported_by_item
+        WHERE origin.source = 'chats' AND origin.item = conversations.id AND origin.digest <> 'written here'
+    )
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM temp.access_origins AS rule
+    WHERE rule.source = 'chats' AND rule.origin = 'own' AND NOT EXISTS (
+        SELECT 1
+        FROM main.imported AS origin INDEXED BY imported_by_item
+        WHERE origin.source = 'chats' AND origin.item = conversations.id AND origin.digest <> 'written here'
+    )
   );
 
 -- A visible conversation does not name a hidden one that it was forked from, nor a hidden character.

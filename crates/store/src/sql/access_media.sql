@@ -33,4 +33,26 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'media
         ON folder.source = 'media'
         AND origin.origin >= folder.first AND origin.origin < folder.beyond
     WHERE origin.source = 'media' AND origin.item = CAST(Media.id AS TEXT)
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM main.provenance AS part
+    JOIN temp.access_origins AS rule ON rule.source = 'media' AND rule.origin = part.name
+    WHERE part.source = 'media' AND part.item = CAST(Media.id AS TEXT) AND part.kind = 'origin'
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM temp.access_origins AS rule
+    WHERE rule.source = 'media' AND rule.origin = CASE
+        WHEN Media.type = 'email' THEN 'mail'
+        WHEN Media.type IN ('feed', 'podcast') THEN 'feed'
+        WHEN Media.type IN ('html', 'article') THEN 'web_page'
+        WHEN substr(Media.url, 1, 7) = 'http://' OR substr(Media.url, 1, 8) = 'https://' THEN 'web_page'
+        WHEN EXISTS (
+        SELECT 1
+        FROM main.imported AS origin INDEXED BY imported_by_item
+        WHERE origin.source = 'media' AND origin.item = CAST(Media.id AS TEXT) AND origin.digest <> 'written here'
+    ) THEN 'imported_file'
+        ELSE 'own'
+    END
   );

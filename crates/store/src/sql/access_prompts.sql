@@ -32,4 +32,28 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'promp
         ON folder.source = 'prompts'
         AND origin.origin >= folder.first AND origin.origin < folder.beyond
     WHERE origin.source = 'prompts' AND origin.item = CAST(Prompts.id AS TEXT)
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM main.provenance AS part
+    JOIN temp.access_origins AS rule ON rule.source = 'prompts' AND rule.origin = part.name
+    WHERE part.source = 'prompts' AND part.item = CAST(Prompts.id AS TEXT) AND part.kind = 'origin'
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM temp.access_origins AS rule
+    WHERE rule.source = 'prompts' AND rule.origin = 'imported_file' AND EXISTS (
+        SELECT 1
+        FROM main.imported AS origin INDEXED BY imported_by_item
+        WHERE origin.source = 'prompts' AND origin.item = CAST(Prompts.id AS TEXT) AND origin.digest <> 'written here'
+    )
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM temp.access_origins AS rule
+    WHERE rule.source = 'prompts' AND rule.origin = 'own' AND NOT EXISTS (
+        SELECT 1
+        FROM main.imported AS origin INDEXED BY imported_by_item
+        WHERE origin.source = 'prompts' AND origin.item = CAST(Prompts.id AS TEXT) AND origin.digest <> 'written here'
+    )
   );

@@ -21,3 +21,10 @@ CREATE TEMP TABLE access_folders (
     beyond TEXT NOT NULL,
     PRIMARY KEY (source, first)
 ) WITHOUT ROWID;
+
+-- Denied origins of the contents of an item.
+CREATE TEMP TABLE access_origins (
+    source TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    PRIMARY KEY (source, origin)
+) WITHOUT ROWID;
