@@ -189,8 +189,8 @@ fn page_keeps_addresses_of_its_links() {
     );
     library.write_file("in/b.html", "<html><body><p>An anvil <a href='metal'>of metal</a>.");
     assert_eq!(import_counts(&library, "in"), [2, 0, 0, 0]);
-    let text = "A thimble [of metal](https://example.org/metal?x=1&y=2), \
-                [by Ida](mailto:ida@example.org), run, data, top.";
+    let text = "A thimble of metal (https://example.org/metal?x=1&y=2), \
+                by Ida (mailto:ida@example.org), run, data, top.";
     assert_eq!(read_text(&library, "thimble"), text);
     assert_eq!(read_text(&library, "anvil"), "An anvil of metal.");
 }

@@ -1,14 +1,19 @@
-//! Removal of invisible and control characters from what agents read.
+//! Removal of invisible and control characters, and of links and pictures that lead elsewhere, from what
+//! agents read.
 //!
-//! A person does not see these characters, but a model does, so they can hide instructions. Stored
-//! text is not changed: offsets and ranges of an output refer to the stored text, and each returned
-//! piece is cleaned by itself. Clean text is scanned in blocks and borrowed, not copied.
+//! A person does not see these characters, but a model does, so they can hide instructions. A client
+//! loads a picture, which tells its server what the address says. Stored text is not changed: offsets
+//! and ranges of an output refer to the stored text, and each returned piece is cleaned by itself. Clean
+//! text is scanned in blocks and borrowed, not copied.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 use vademecum_mcp::{ContentBlock, GetPromptResult, ResourceBody, ResourceContents};
 use vademecum_model::{Highlight, Hit, is_invisible};
+use vademecum_search::{
+    remote_link_edits, restore_lines, without_remote_links, without_remote_links_in_json,
+};
 
 /// Number of bytes that are scanned at once.
 const BLOCK_BYTES: usize = 64;
@@ -31,14 +36,36 @@ enum Verdict {
     BreakLine,
 }
 
-/// Removes invisible and control characters from plain text.
+/// Cleans plain text.
 pub(super) fn clean_text(text: &str) -> Cow<'_, str> {
-    clean(text, Syntax::Plain, |_| ())
+    // Characters first: without those in it, a text may be a link.
+    match clean(text, Syntax::Plain, |_| ()) {
+        Cow::Borrowed(text) => without_remote_links(text),
+        Cow::Owned(text) => Cow::Owned(without_remote_links(&text).into_owned()),
+    }
 }
 
-/// Removes invisible and control characters from serialized JSON.
+/// Removes invisible and control characters from plain text for people, whose links stay.
+pub(super) fn clean_characters(text: &mut String) {
+    if let Cow::Owned(clean) = clean(text, Syntax::Plain, |_| ()) {
+        *text = clean;
+    }
+}
+
+/// Cleans serialized JSON.
 pub(super) fn clean_json(json: &str) -> Cow<'_, str> {
-    clean(json, Syntax::Json, |_| ())
+    match clean(json, Syntax::Json, |_| ()) {
+        Cow::Borrowed(json) => without_remote_links_in_json(json),
+        Cow::Owned(json) => Cow::Owned(without_remote_links_in_json(&json).into_owned()),
+    }
+}
+
+/// Returns a new text of an item, in which lines that are as they were shown are as they were stored.
+pub(super) fn restore_text(stored: &str, new: String) -> String {
+    match clean_text(stored) {
+        Cow::Borrowed(_) => new,
+        Cow::Owned(shown) => restore_lines(stored, &shown, &new).into_owned(),
+    }
 }
 
 /// Cleans plain text in place.
@@ -72,6 +99,9 @@ pub(super) fn clean_resource(contents: &mut ResourceContents) {
         ResourceBody::Text(json) if contents.mime_type == "application/json" => {
             clean_json_string(json);
         }
+        // What the program or the owner of the server has written may be code.
+        ResourceBody::Text(text) if contents.uri.starts_with("ui:") => clean_characters(text),
+        ResourceBody::Text(text) if contents.uri.starts_with("skill:") => clean_characters(text),
         ResourceBody::Text(text) => clean_string(text),
         ResourceBody::Blob(_) => {}
     }
@@ -94,20 +124,54 @@ pub(super) fn clean_prompt(prompt: &mut GetPromptResult) {
 /// Cleans the snippet of a hit and moves its highlights accordingly.
 pub(super) fn clean_snippet(hit: &mut Hit) {
     let Some(snippet) = &mut hit.snippet else { return };
+    let mut marks = hit.highlights.as_mut();
     let mut removed = Vec::new();
-    let Cow::Owned(clean) = clean(snippet, Syntax::Plain, |at| removed.push(at)) else { return };
-    let removed: Vec<usize> = removed
-        .into_iter()
-        .map(|at| snippet.get(..at).unwrap_or_default().chars().count())
-        .collect();
-    let moved = |place: usize| place - removed.partition_point(|at| *at < place);
-    if let Some(marks) = &mut hit.highlights {
-        for mark in marks.iter_mut() {
-            *mark = Highlight { start: moved(mark.start), end: moved(mark.end) };
-        }
-        marks.retain(|mark| mark.start < mark.end);
+    let clean = clean(snippet, Syntax::Plain, |at| removed.push(at));
+    let chars_before = |at: usize| snippet.get(..at).unwrap_or_default().chars().count();
+    let mut edits: Vec<(usize, usize, usize)> =
+        removed.into_iter().map(|at| (chars_before(at), 1, 0)).collect();
+    if let Some(marks) = marks.as_deref_mut() {
+        move_marks(marks, &edits);
     }
-    *snippet = clean;
+    let chars_before = |at: usize| clean.get(..at).unwrap_or_default().chars().count();
+    edits.clear();
+    edits.extend(remote_link_edits(&clean).into_iter().map(|edit| {
+        let start = chars_before(edit.range.start);
+        (start, chars_before(edit.range.end) - start, edit.text.chars().count())
+    }));
+    let plain = without_remote_links(&clean);
+    if let Some(marks) = marks {
+        let (removed, inserted) =
+            edits.iter().fold((0, 0), |(removed, inserted), it| (removed + it.1, inserted + it.2));
+        if plain.chars().count() + removed == clean.chars().count() + inserted {
+            move_marks(marks, &edits);
+        } else {
+            // Further constructs were left of the first ones.
+            marks.clear();
+        }
+    }
+    let clean = plain;
+    if *clean != **snippet {
+        let clean = clean.into_owned();
+        *snippet = clean;
+    }
+}
+
+/// Moves highlights with the text around them. Each edit has its position, the number of characters that
+/// it removes, and of those that it inserts. What is left of a highlight is what no edit replaced.
+fn move_marks(marks: &mut Vec<Highlight>, edits: &[(usize, usize, usize)]) {
+    let moved = |place: usize, is_start: bool| {
+        let before = edits.iter().take_while(|(at, ..)| *at < place);
+        before.fold(place, |moved, (at, removed, inserted)| {
+            let overlap = (at + removed).saturating_sub(place).min(*removed);
+            let kept = if overlap > 0 && !is_start { 0 } else { *inserted };
+            moved + kept - (removed - overlap)
+        })
+    };
+    for mark in marks.iter_mut() {
+        *mark = Highlight { start: moved(mark.start, true), end: moved(mark.end, false) };
+    }
+    marks.retain(|mark| mark.start < mark.end);
 }
 
 /// Returns the text without unwanted characters. Calls `on_removed` with the byte offset of each
@@ -209,6 +273,11 @@ fn judge(letter: char, previous: Option<char>, next: Option<char>) -> Verdict {
         '\u{115f}' => next.is_some_and(|next| matches!(next, '\u{1161}'..='\u{11ff}')),
         '\u{1160}' => follows(|it| matches!(it, '\u{1100}'..='\u{115e}')),
         '\u{180b}'..='\u{180d}' | '\u{180f}' => follows(|it| matches!(it, '\u{1820}'..='\u{18aa}')),
+        // The space of Braille.
+        '\u{2800}' => {
+            let is_braille = |it| matches!(it, '\u{2801}'..='\u{28ff}');
+            follows(is_braille) || next.is_some_and(is_braille)
+        }
         '\u{200b}' => is_between(breaks_at_zero_width_space),
         '\u{200c}' => is_between(has_joiners),
         '\u{200d}' => {
@@ -292,6 +361,11 @@ mod tests {
             "\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}",
             "\u{ad}\u{34f}\u{2060}\u{2062}\u{3164}\u{feff}\u{fe00}\u{fe0f}",
             "\0\u{1b}\u{7}\u{7f}\u{9b}",
+            "\u{2800}\u{2800}",
+            "\u{115f}\u{1160}\u{ffa0}\u{16fe4}\u{1d159}",
+            "\u{180e}\u{17b4}\u{17b5}",
+            "\u{fff9}\u{fffa}\u{fffb}",
+            "\u{2061}\u{2063}\u{2064}\u{206a}\u{206b}\u{206c}\u{206d}\u{206e}\u{206f}",
         ] {
             let text = format!("rye{hidden}bread");
             assert_eq!(clean_text(&text), "ryebread", "{}", hidden.escape_unicode());
@@ -322,6 +396,7 @@ mod tests {
             "🏳\u{fe0f}\u{200d}🌈 👩🏽\u{200d}🚀",
             "葛\u{fe00}",
             "ᠠ\u{180b}",
+            "⠓⠊\u{2800}⠓⠊",
         ] {
             assert_eq!(clean_text(text), text, "{}", text.escape_unicode());
         }
@@ -342,6 +417,35 @@ mod tests {
         ] {
             assert_eq!(clean_json(json), expected, "{json}");
         }
+    }
+
+    #[test]
+    fn links_are_plain_once_hidden_characters_are_gone() {
+        let text = "![a]\u{200b}(http://a.example/)";
+        assert_eq!(clean_text(text), "a (a.example)");
+        let json = json!({ "text": text }).to_string();
+        assert_eq!(clean_json(&json), r#"{"text":"a (a.example)"}"#);
+        let stored = format!("One\n{text}");
+        assert_eq!(restore_text(&stored, "Two\na (a.example)".to_owned()), format!("Two\n{text}"));
+    }
+
+    #[test]
+    fn highlights_follow_snippet_without_links() {
+        let uri = Uri::item(SourceName::Notes, "a");
+        let mut hit = Hit::new(uri, ItemId::Text("a".to_owned()));
+        hit.snippet =
+            Some("rye [bread](http://rye.example/) and ![rye](http://a.example/) rye".to_owned());
+        let mark = |start, end| Highlight { start, end };
+        hit.highlights =
+            Some(vec![mark(0, 3), mark(5, 10), mark(19, 22), mark(39, 42), mark(63, 66)]);
+        clean_snippet(&mut hit);
+        let snippet = hit.snippet.unwrap();
+        assert_eq!(snippet, "rye bread (http://rye.example/) and rye (a.example) rye");
+        let shown = |mark: &Highlight| -> String {
+            snippet.chars().skip(mark.start).take(mark.end - mark.start).collect()
+        };
+        let shown: Vec<String> = hit.highlights.iter().flatten().map(shown).collect();
+        assert_eq!(shown, ["rye", "bread", "rye", "rye", "rye"]);
     }
 
     #[test]

@@ -190,7 +190,7 @@ impl SkillCatalog {
         Some(match String::from_utf8(bytes) {
             Ok(mut text) => {
                 if self.cleans_text {
-                    safe_text::clean_string(&mut text);
+                    safe_text::clean_characters(&mut text);
                     if file.path.extension().is_some_and(|it| it.eq_ignore_ascii_case("json")) {
                         safe_text::clean_json_string(&mut text);
                     }

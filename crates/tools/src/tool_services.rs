@@ -42,7 +42,8 @@ pub struct ToolServices {
     pub source_timeout: Duration,
     /// Form of the text content.
     pub text: TextFormat,
-    /// Invisible and control characters are removed from all outputs.
+    /// Invisible and control characters are removed from all outputs, and remote links and pictures are
+    /// plain text.
     pub cleans_text: bool,
     /// Tools that write are permitted by the settings.
     pub writes_enabled: bool,
@@ -61,7 +62,7 @@ pub struct ToolServices {
 impl ToolServices {
     /// Removes invisible and control characters from a text for people, if outputs are cleaned.
     pub fn clean_text(&self, text: String) -> String {
-        self.clean(text, safe_text::clean_string)
+        self.clean(text, safe_text::clean_characters)
     }
 
     /// Cleans a value that a client reads, if outputs are cleaned.

@@ -43,8 +43,10 @@ pub struct Tools {
     pub disabled: Vec<String>,
     /// Text of a reply, in addition to its structured content.
     pub text: TextFormat,
-    /// Whether invisible and control characters are removed from what agents read: they can hide
-    /// instructions from people. A `get` with `raw` returns them.
+    /// Whether invisible and control characters are removed from what agents read, because they can hide
+    /// instructions from people, and links and pictures that lead to other computers are plain text,
+    /// because a client that loads a picture tells its address. A `get` with `raw` returns all as it is
+    /// stored.
     pub safe_text: bool,
     /// Tools that run a statement on the database of a profile, by name.
     #[schemars(example = json!({ "orders_of_customer": {} }))]

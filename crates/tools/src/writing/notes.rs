@@ -11,6 +11,7 @@ use super::{
     super::{
         Tool, ToolResult, ToolServices,
         input::{PositiveNumber, resolve_item_id},
+        safe_text,
     },
     change::{WrittenItem, add_item, apply_change},
     input::{Content, Tags, Title},
@@ -164,6 +165,30 @@ async fn edit_note(
     let (id, _) = resolve_item_id(SourceName::Notes, ItemId::Text(note_id))?;
     // A number above the range of versions matches no version.
     let version = version.map(|version| i64::try_from(version.0).unwrap_or(i64::MAX));
+    let edit = restore_links(services, call, &id, edit).await?;
     let change = Change::Edit { id, version, edit };
     apply_change(services, call, tool, SourceName::Notes, change).await
+}
+
+/// Returns an edit that keeps the links of lines that the agent writes back as it was shown them.
+async fn restore_links(
+    services: &ToolServices,
+    call: &RequestContext,
+    id: &ItemId,
+    edit: Edit,
+) -> Result<Edit, CallError> {
+    let Edit::Replace(FieldReplacement { content: Some(new), title, tags }) = edit else {
+        return Ok(edit);
+    };
+    let library = services.registry.library(&call.principal);
+    let notes = library.source(SourceName::Notes).filter(|_| services.cleans_text);
+    let stored = match notes {
+        Some(notes) => notes.load_draft(id, services.deadline(call)).await?.body,
+        None => DraftBody::Note(NoteDraft::default()),
+    };
+    let restored = match stored {
+        DraftBody::Note(note) => safe_text::restore_text(&note.content, new),
+        _ => new,
+    };
+    Ok(Edit::Replace(FieldReplacement { content: Some(restored), title, tags }))
 }
