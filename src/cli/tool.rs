@@ -26,7 +26,7 @@ use super::{
 Examples:
   vademecum tool list --config settings.toml
   vademecum tool test orders --config settings.toml --arg customer=7 --arg status=open
-  vademecum tool test orders --config settings.toml --arg ids=1 --arg ids=2 --json
+  vademecum tool test orders --config settings.toml --arg ids=1,2 --json
 
 Exit codes are those of `vademecum query`.")]
 pub(super) enum ToolCommand {
@@ -40,7 +40,8 @@ pub(super) enum ToolCommand {
     Test {
         /// Name of the tool
         name: String,
-        /// Argument of the tool; repeat it for each value of a list
+        /// Argument of the tool; repeat it for each value of a list, or separate the values by commas,
+        /// which texts may contain
         #[arg(long = "arg", value_name = "NAME=VALUE")]
         arguments: Vec<String>,
         /// Run a tool that writes
@@ -124,20 +125,30 @@ fn arguments_object(tool: &CustomTool, written: &[String]) -> Result<Box<RawValu
         let Some((name, value)) = argument.split_once('=') else {
             bail!("--arg {argument}: has no `=`; write --arg NAME=VALUE");
         };
-        let is_array =
-            tool.statement.parameters().iter().any(|it| it.name() == name && it.is_array());
-        match (arguments.get_mut(name), is_array) {
+        let rule = tool.statement.parameters().iter().find(|it| it.name() == name);
+        let rule = rule.filter(|rule| rule.is_array());
+        let values = || list_values(value, rule.is_some_and(ParameterRule::has_free_texts));
+        match (arguments.get_mut(name), rule.is_some()) {
             (None, true) if !value.trim_start().starts_with('[') => {
-                arguments.insert(name.to_owned(), json!([value]));
+                arguments.insert(name.to_owned(), values().into());
             }
             (None, _) => {
                 arguments.insert(name.to_owned(), value.into());
             }
-            (Some(Value::Array(values)), true) => values.push(value.into()),
+            (Some(Value::Array(known)), true) => known.extend(values()),
             (Some(_), _) => bail!("--arg {name} is given twice, but it is not a list"),
         }
     }
     Ok(RawValue::from_string(Value::from(arguments).to_string())?)
+}
+
+/// Returns the values of a list that are written with commas between them, unless a comma may be part
+/// of a value.
+fn list_values(written: &str, has_free_texts: bool) -> Vec<Value> {
+    if has_free_texts {
+        return vec![written.into()];
+    }
+    written.split(',').map(|value| value.trim().into()).collect()
 }
 
 async fn test_tool(
@@ -190,5 +201,17 @@ fn parameter_json(parameter: &Parameter) -> Value {
         Parameter::Integer(number) => json!(number),
         Parameter::Real(number) => json!(number),
         Parameter::Text(text) => json!(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn list_is_split_at_commas_unless_texts_have_some() {
+        assert_eq!(list_values("1, 2,3", false), [json!("1"), json!("2"), json!("3")]);
+        assert_eq!(list_values("7", false), [json!("7")]);
+        assert_eq!(list_values("a, b", true), [json!("a, b")]);
     }
 }

@@ -123,10 +123,11 @@ fn timeout_error(timeout: Duration) -> SqlError {
     SqlError::new(ErrorCode::XsqlDbConnectFailed, message)
 }
 
-/// Returns true if the statement is at fault, not the way to the database.
+/// Returns true if the statement is at fault, not the way to the database or its load.
 fn is_definition_error(error: &SqlError) -> bool {
     match error.code {
-        ErrorCode::XsqlDbExecFailed | ErrorCode::XsqlRoBlocked => true,
+        ErrorCode::XsqlDbExecFailed => !error.is_timeout(),
+        ErrorCode::XsqlRoBlocked => true,
         ErrorCode::XsqlCfgNotFound
         | ErrorCode::XsqlCfgInvalid
         | ErrorCode::XsqlSecretNotFound
@@ -137,5 +138,18 @@ fn is_definition_error(error: &SqlError) -> bool {
         | ErrorCode::XsqlDbConnectFailed
         | ErrorCode::XsqlDbAuthFailed
         | ErrorCode::XsqlInternal => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_database_does_not_make_definition_wrong() {
+        let failed = SqlError::new(ErrorCode::XsqlDbExecFailed, "no such column");
+        assert!(is_definition_error(&failed));
+        assert!(!is_definition_error(&failed.with_detail(&"statement timeout")));
+        assert!(!is_definition_error(&timeout_error(Duration::from_secs(3))));
     }
 }

@@ -68,6 +68,14 @@ pub struct SqlError {
 }
 
 impl SqlError {
+    /// Detail of a statement that was cancelled because it took too long.
+    pub(crate) const TIMED_OUT: &str = "statement timeout";
+
+    /// Returns true if the statement took too long, which says nothing about its text.
+    pub fn is_timeout(&self) -> bool {
+        self.detail.as_deref() == Some(Self::TIMED_OUT)
+    }
+
     /// Creates an error. `XsqlRoBlocked` gets the reason `read_only`.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let reason = (code == ErrorCode::XsqlRoBlocked).then_some("read_only");

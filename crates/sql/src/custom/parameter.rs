@@ -102,6 +102,11 @@ impl ParameterRule {
         self.is_array
     }
 
+    /// Returns true if the values are texts, which may contain any sign.
+    pub fn has_free_texts(&self) -> bool {
+        self.kind == ParameterKind::String
+    }
+
     /// Returns true if a call must give the argument.
     pub fn is_required(&self) -> bool {
         self.is_required

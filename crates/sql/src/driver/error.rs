@@ -10,7 +10,7 @@ pub(super) fn statement_timeout(timeout: Duration) -> SqlError {
     let message = format!(
         "the statement took longer than {limit} and was cancelled; narrow it down, or raise the timeout of the profile"
     );
-    SqlError::new(ErrorCode::XsqlDbExecFailed, message)
+    SqlError::new(ErrorCode::XsqlDbExecFailed, message).with_detail(&SqlError::TIMED_OUT)
 }
 
 /// The read-only transaction rejected a statement that passed the guard.
@@ -80,4 +80,15 @@ pub(crate) fn sqlite_busy() -> SqlError {
 /// Returns true if the server rejected the statement and the connection is still usable.
 pub(super) fn is_statement_error(error: &SqlError) -> bool {
     !matches!(error.code, ErrorCode::XsqlDbConnectFailed | ErrorCode::XsqlInternal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeout_is_told_from_other_failures() {
+        assert!(statement_timeout(Duration::from_secs(1)).is_timeout());
+        assert!(!read_only_violation("x").is_timeout() && !access_denied(&"x").is_timeout());
+    }
 }
