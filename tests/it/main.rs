@@ -88,6 +88,7 @@ mod plain_sqlite;
 mod profiles;
 mod progress;
 mod prompts;
+mod provenance;
 mod public_errors;
 mod query;
 mod query_cli;
