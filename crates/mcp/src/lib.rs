@@ -29,15 +29,16 @@ pub use handler::{
     Skill, SkillResource,
 };
 pub use limits::{AdmissionLimits, ConnectionPermit, MessageCost, RateLimits};
-pub use message::{
-    Failure, FailureKind, InputRequired, LogLevel, Outbound, ProgressReporter, ReplyStatus,
-};
+pub use message::{Failure, FailureKind, InputRequired, ReplyStatus};
 pub use request::{
     Input, ItemTrail, Peer, PeerConnection, Reply, RequestContext, RequestObserver, ShownItem,
 };
 pub use revision::{MessageHeaders, ProtocolVersion};
 pub use service::{CallProblem, Service, ServiceOptions};
-pub use session::{Scope, SessionId, SessionLimits, SessionRecords, Unreachable};
+pub use session::{
+    LogLevel, Outbound, ProgressReporter, Scope, SessionId, SessionLimits, SessionRecords,
+    Unreachable,
+};
 pub use tools::{
     DisableToolError, ToolAudience, ToolCatalog, ToolEffect, ToolEntry, ToolField, ToolListing,
     ToolPresentation, ToolSchemas, Toolset, closest_name, did_you_mean, intern_tool_name,

@@ -2,10 +2,8 @@
 
 mod error;
 pub(crate) mod jsonrpc;
-mod outbound;
 pub(crate) mod pagination;
 mod reply_status;
 
 pub use error::{Failure, FailureKind, InputRequired};
-pub use outbound::{LogLevel, Outbound, ProgressReporter};
 pub use reply_status::ReplyStatus;

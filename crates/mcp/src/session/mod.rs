@@ -1,5 +1,6 @@
 //! Sessions and their channels to the client.
 
+mod outbound;
 pub(crate) mod protocol_sessions;
 mod scope;
 pub(crate) mod session_channel;
@@ -7,6 +8,7 @@ mod session_id;
 pub(crate) mod shared_sessions;
 pub(crate) mod watched_resources;
 
+pub use outbound::{LogLevel, Outbound, ProgressReporter};
 pub use protocol_sessions::SessionLimits;
 pub use scope::Scope;
 pub use session_id::SessionId;
