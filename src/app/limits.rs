@@ -3,7 +3,7 @@
 use vademecum_core::config::{Import, Settings, ToolNames};
 use vademecum_import::ReaderLimits;
 use vademecum_mcp::{
-    AdmissionLimits, NameStyle, RateLimits, ServiceOptions, SessionLimits, Toolset,
+    AdmissionLimits, ByteLimits, NameStyle, RateLimits, ServiceOptions, SessionLimits, Toolset,
 };
 
 /// Returns the concurrency limits of the settings.
@@ -20,6 +20,19 @@ fn call_capacity(settings: &Settings) -> AdmissionLimits {
         max_connections_per_user: count(settings.server.connections_per_user.get()),
         max_subscriptions_per_session: count(limits.subscriptions_per_session.get()),
         max_subscriptions_per_user: count(limits.subscriptions_per_user.get()),
+    }
+}
+
+/// Returns the budgets of bytes in flight. Buffers grow by doubling, so a message takes up to four
+/// times its size while it is received; a budget has room for at least one.
+fn byte_limits(settings: &Settings) -> ByteLimits {
+    let (server, limits) = (&settings.server, &settings.limits);
+    let longest = server.max_body_bytes.max(server.max_message_bytes).get();
+    let reserved_per_user = longest.saturating_mul(4);
+    ByteLimits {
+        per_user: limits.bytes_in_flight_per_user.get().max(reserved_per_user),
+        in_all: limits.bytes_in_flight_in_all.get(),
+        reserved_per_user,
     }
 }
 
@@ -52,6 +65,7 @@ pub(super) fn protocol_options(settings: &Settings) -> ServiceOptions {
             max_per_user: sessions.most_per_user,
         },
         admission: call_capacity(settings),
+        bytes: byte_limits(settings),
         rates: RateLimits::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute),
         ..ServiceOptions::default()
     }

@@ -97,6 +97,11 @@ fn activity_gauges(service: &Service, connections: &ConnectionCount) -> Vec<Gaug
             "Open WebSockets, event streams and subscriptions.",
             service.open_connections(),
         ),
+        figure(
+            "vademecum_bytes_in_flight",
+            "Bytes of messages that are received or processed, and of unread replies.",
+            service.all_bytes_in_flight(),
+        ),
         figure("vademecum_calls_running", "Calls that are running.", service.running_calls()),
         figure("vademecum_calls_waiting", "Calls that wait for a permit.", service.queued_calls()),
     ]

@@ -19,6 +19,8 @@ mod audit;
 mod awkward_input;
 mod backup;
 mod bundle;
+#[cfg(target_os = "linux")]
+mod bytes_in_flight;
 mod cancellation;
 mod cli;
 mod cluster;

@@ -28,7 +28,10 @@ pub use handler::{
     PromptMessage, Resource, ResourceBody, ResourceContents, ResourceTemplate, Role, ServerHandler,
     Skill, SkillResource,
 };
-pub use limits::{AdmissionLimits, ConnectionPermit, MessageCost, RateLimits};
+pub use limits::{
+    AdmissionLimits, ByteBudget, ByteLimits, ConnectionPermit, InFlightBytes, MessageCost,
+    RateLimits,
+};
 pub use message::{Failure, FailureKind, InputRequired, ReplyStatus};
 pub use request::{
     Input, ItemTrail, Peer, PeerConnection, Reply, RequestContext, RequestObserver, ShownItem,
@@ -36,8 +39,8 @@ pub use request::{
 pub use revision::{MessageHeaders, ProtocolVersion};
 pub use service::{CallProblem, Service, ServiceOptions};
 pub use session::{
-    LogLevel, Outbound, ProgressReporter, Scope, SessionId, SessionLimits, SessionRecords,
-    Unreachable,
+    LogLevel, Outbound, OutboundMessage, ProgressReporter, Scope, SessionId, SessionLimits,
+    SessionRecords, Unreachable,
 };
 pub use tools::{
     DisableToolError, ToolAudience, ToolCatalog, ToolEffect, ToolEntry, ToolField, ToolListing,

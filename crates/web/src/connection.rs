@@ -212,7 +212,8 @@ pub(crate) struct WriteProgress {
 }
 
 impl WriteProgress {
-    fn add_accepted(&self, count: usize) {
+    /// Records that the client has accepted bytes.
+    pub(crate) fn add_accepted(&self, count: usize) {
         self.accepted_bytes.fetch_add(u64::try_from(count).unwrap_or(0), Ordering::Relaxed);
         self.changed.notify_one();
     }
@@ -220,6 +221,19 @@ impl WriteProgress {
     fn mark_closed(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
         self.changed.notify_one();
+    }
+
+    /// Returns the number of bytes that the client has not accepted, of `sent` by one sender.
+    pub(crate) fn unsent_bytes(&self, sent: u64) -> u64 {
+        if self.is_closed.load(Ordering::Relaxed) {
+            return 0;
+        }
+        sent.saturating_sub(self.accepted_bytes.load(Ordering::Relaxed))
+    }
+
+    /// Waits until the client has accepted more bytes, or the connection is closed.
+    pub(crate) async fn wait_for_change(&self) {
+        self.changed.notified().await;
     }
 
     /// Waits until fewer than [`MAX_UNSENT_BYTES`] of one sender's data are unsent, or the

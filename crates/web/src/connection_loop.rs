@@ -9,7 +9,9 @@ use tokio::{
 };
 use tracing::Instrument as _;
 use vademecum_core::telemetry::RequestId;
-use vademecum_mcp::{MessageCost, Outbound, Peer, Service, SessionId};
+use vademecum_mcp::{
+    InFlightBytes, MessageCost, Outbound, OutboundMessage, Peer, Service, SessionId,
+};
 
 use super::ServerState;
 
@@ -31,7 +33,7 @@ pub(crate) struct ConnectionLoop {
     service: Service,
     peer: Peer,
     outbound: Outbound,
-    answers: mpsc::Sender<String>,
+    answers: mpsc::Sender<OutboundMessage>,
     call_slots: MessageSlots,
     immediate_slots: MessageSlots,
     subscription_slots: MessageSlots,
@@ -70,7 +72,7 @@ impl ConnectionLoop {
     pub(crate) fn start(
         server_state: &ServerState,
         mut peer: Peer,
-    ) -> Option<(Self, mpsc::Receiver<String>)> {
+    ) -> Option<(Self, mpsc::Receiver<OutboundMessage>)> {
         let service = server_state.service.clone();
         let own = peer.session.is_none().then(|| service.connect_session(&peer.principal));
         let session = peer.session.take().or_else(|| own.clone())?;
@@ -107,8 +109,8 @@ impl ConnectionLoop {
     }
 
     /// Starts processing a message. Waits for a free slot, which slows down clients that send too
-    /// fast or do not read replies.
-    pub(crate) async fn dispatch(&mut self, message: String) {
+    /// fast or do not read replies. `in_flight` are the bytes of the message, and then of the reply.
+    pub(crate) async fn dispatch(&mut self, message: String, in_flight: InFlightBytes) {
         while self.tasks.try_join_next().is_some() {}
         let place = match Service::message_cost(&message) {
             MessageCost::NoReply => {
@@ -135,19 +137,26 @@ impl ConnectionLoop {
         let answers = self.answers.clone();
         let span = RequestId::generate().span();
         let work = async move {
-            if let Some(answer) = service.handle(&peer, &message, &link).await.message {
+            if let Some(text) = service.handle(&peer, &message, &link).await.message {
+                drop(message);
+                let in_flight = Some(in_flight.for_reply(text.len()));
                 // Sending fails only if the connection is closed.
-                drop(answers.send(answer).await);
+                drop(answers.send(OutboundMessage { text, in_flight }).await);
             }
             drop(place);
         };
         self.tasks.spawn_local(work.instrument(span));
     }
 
+    /// Returns an empty count of bytes in flight.
+    pub(crate) fn bytes_in_flight(&self) -> InFlightBytes {
+        self.service.bytes_in_flight(&self.peer.principal)
+    }
+
     /// Sends a message that is not a reply to a request.
     pub(crate) async fn send_message(&self, message: String) {
         // Sending fails only if the connection is closed.
-        drop(self.answers.send(message).await);
+        drop(self.answers.send(message.into()).await);
     }
 
     /// Waits until all pending requests are answered.

@@ -8,36 +8,41 @@ use tokio::{
     sync::mpsc,
     time::{Instant, Interval, MissedTickBehavior, interval_at},
 };
+use vademecum_mcp::{InFlightBytes, OutboundMessage};
 
 /// Event stream of one response.
 pub(crate) struct EventStream {
     /// Messages, sent as they arrive.
-    messages: mpsc::Receiver<String>,
+    messages: mpsc::Receiver<OutboundMessage>,
     /// Final message; the stream ends after it.
-    last: Option<LocalBoxFuture<'static, Option<String>>>,
+    last: Option<LocalBoxFuture<'static, Option<OutboundMessage>>>,
     keep_alive_timer: Interval,
+    /// Bytes in flight of the messages that were handed over last. The connection asks for the next
+    /// ones when the client has accepted most of them.
+    in_flight: Vec<InFlightBytes>,
 }
 
 impl EventStream {
     /// Creates a stream that ends when `last` completes. After each `keep_alive` without a message
     /// it sends a comment.
     pub(crate) fn new(
-        messages: mpsc::Receiver<String>,
-        last: LocalBoxFuture<'static, Option<String>>,
+        messages: mpsc::Receiver<OutboundMessage>,
+        last: LocalBoxFuture<'static, Option<OutboundMessage>>,
         keep_alive: Duration,
     ) -> Self {
         let mut signs = interval_at(Instant::now() + keep_alive, keep_alive);
         signs.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { messages, last: Some(last), keep_alive_timer: signs }
+        Self { messages, last: Some(last), keep_alive_timer: signs, in_flight: Vec::new() }
     }
 
     /// Returns the streaming response. `first` is sent at once.
     pub(crate) fn into_response(
         self,
         mut response: HttpResponseBuilder,
-        first: Vec<String>,
+        first: Vec<OutboundMessage>,
     ) -> HttpResponse {
-        let first = first.into_iter().map(|message| Ok::<_, Infallible>(format_event(&message)));
+        let first =
+            first.into_iter().map(|message| Ok::<_, Infallible>(format_event(&message.text)));
         response
             .content_type("text/event-stream")
             .insert_header((header::CACHE_CONTROL, "no-cache, no-transform"))
@@ -50,10 +55,12 @@ impl EventStream {
     }
 
     async fn next_event(&mut self) -> Option<Bytes> {
+        self.in_flight.clear();
         loop {
             let Some(last) = &mut self.last else {
                 // Messages sent before the end are still delivered.
-                return self.messages.recv().await.map(|message| format_event(&message));
+                let message = self.messages.recv().await?;
+                return Some(self.hand_over(vec![message]));
             };
             tokio::select! {
                 biased;
@@ -66,15 +73,21 @@ impl EventStream {
                     rest.extend(message);
                     self.messages.close();
                     if !rest.is_empty() {
-                        let events: Vec<Bytes> = rest.iter().map(|one| format_event(one)).collect();
-                        return Some(events.concat().into());
+                        return Some(self.hand_over(rest));
                     }
                 }
                 // No sender is left: the session has ended.
-                message = self.messages.recv() => return message.map(|message| format_event(&message)),
+                message = self.messages.recv() => return Some(self.hand_over(vec![message?])),
                 _ = self.keep_alive_timer.tick() => return Some(Bytes::from_static(b": keep-alive\n\n")),
             }
         }
+    }
+
+    /// Formats messages as events, and keeps their bytes in flight.
+    fn hand_over(&mut self, messages: Vec<OutboundMessage>) -> Bytes {
+        let events: Vec<Bytes> = messages.iter().map(|it| format_event(&it.text)).collect();
+        self.in_flight.extend(messages.into_iter().filter_map(|it| it.in_flight));
+        events.concat().into()
     }
 }
 

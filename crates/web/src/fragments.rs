@@ -16,6 +16,21 @@ impl FragmentBuffer {
         Self { buffer: BytesMut::new(), max_bytes: longest }
     }
 
+    /// Returns the memory of the buffer, in bytes.
+    pub(crate) fn capacity(&self) -> usize {
+        self.buffer.capacity()
+    }
+
+    /// Returns the length of a fragment, in bytes.
+    pub(crate) fn length(piece: &Item) -> usize {
+        match piece {
+            Item::FirstText(bytes)
+            | Item::FirstBinary(bytes)
+            | Item::Continue(bytes)
+            | Item::Last(bytes) => bytes.len(),
+        }
+    }
+
     /// Appends a fragment. Returns the message with its last fragment, or the close reason if the
     /// message is invalid.
     pub(crate) fn append_fragment(
@@ -28,7 +43,7 @@ impl FragmentBuffer {
             Item::Last(bytes) => (bytes, true),
         };
         if self.buffer.len() + bytes.len() > self.max_bytes {
-            return Err((CloseCode::Size, "the message is too long"));
+            return Err((CloseCode::Size, "the message is too long: see server.max_message_bytes"));
         }
         self.buffer.extend_from_slice(&bytes);
         if !is_last {

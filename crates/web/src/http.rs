@@ -1,11 +1,10 @@
 //! Streamable HTTP transport: one message per request, with event streams where needed.
 
 use actix_web::{
-    FromRequest as _, HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder,
-    http::StatusCode, web,
+    HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder, http::StatusCode, web,
 };
 use futures_util::{FutureExt, future::select};
-use vademecum_mcp::{Outbound, Reply, ReplyStatus, Service};
+use vademecum_mcp::{Outbound, OutboundMessage, Reply, ReplyStatus, Service};
 
 use super::{
     ServerState,
@@ -13,6 +12,7 @@ use super::{
     credentials::{self, AuthenticatedCaller},
     event_stream::EventStream,
     query::read_peer,
+    request_body::{RequestBody, read_body},
     wire_names::SESSION_HEADER,
 };
 
@@ -23,11 +23,12 @@ pub(crate) async fn post_message(
     body: web::Payload,
     server_state: web::Data<ServerState>,
 ) -> HttpResponse {
-    let body = match read_body(&request, body, &server_state).await {
-        Ok(body) => body,
+    let max_bytes = server_state.server.max_body_bytes.get();
+    let (bytes, in_flight) = match read_body(&request, body, &server_state, max_bytes).await {
+        Ok(RequestBody { bytes, in_flight }) => (bytes, in_flight),
         Err(refused) => return refused,
     };
-    let Ok(text) = String::from_utf8(body.into()) else {
+    let Ok(text) = String::from_utf8(bytes.into()) else {
         return error_response(StatusCode::BAD_REQUEST, "the body is not UTF-8");
     };
     let peer = match read_peer(&request, "http") {
@@ -40,11 +41,15 @@ pub(crate) async fn post_message(
     }
     let service = server_state.service.clone();
     let mut work = async move { service.handle(&peer, &text, &link).await }.boxed_local();
+    let count = |text: String| {
+        let in_flight = in_flight.map(|it| it.for_reply(text.len()));
+        OutboundMessage { text, in_flight }
+    };
     // A message sent before the reply turns the response into a stream.
     let reply = tokio::select! {
         biased;
         Some(first) = messages.recv() => {
-            let last = work.map(|reply| reply.message).boxed_local();
+            let last = work.map(|reply| reply.message.map(count)).boxed_local();
             let gone = wait_for_revocation(&request, &server_state).map(|()| None).boxed_local();
             let last = select(last, gone).map(|ended| ended.factor_first().0).boxed_local();
             let flow = EventStream::new(messages, last, server_state.server.keep_alive_interval());
@@ -68,32 +73,9 @@ pub(crate) async fn post_message(
             response.content_type("application/json").body(message)
         }
         Some(message) => {
-            let last = std::future::ready(Some(message)).boxed_local();
+            let last = std::future::ready(Some(count(message))).boxed_local();
             EventStream::new(messages, last, server_state.server.keep_alive_interval())
                 .into_response(response, earlier_messages)
-        }
-    }
-}
-
-/// Reads the request body within the body timeout.
-pub(crate) async fn read_body(
-    request: &HttpRequest,
-    body: web::Payload,
-    server_state: &ServerState,
-) -> Result<web::Bytes, HttpResponse> {
-    let limit = server_state.server.body_timeout();
-    let body = web::Bytes::from_request(request, &mut body.into_inner());
-    match tokio::time::timeout(limit, body).await {
-        Ok(Ok(body)) => Ok(body),
-        Ok(Err(error)) => {
-            Err(error_response(error.as_response_error().status_code(), &error.to_string()))
-        }
-        Err(_) => {
-            let problem = format!(
-                "the body did not arrive in {} s: send it at once, or set server.body_seconds",
-                limit.as_secs()
-            );
-            Err(error_response(StatusCode::REQUEST_TIMEOUT, &problem))
         }
     }
 }
@@ -222,6 +204,6 @@ fn method_not_allowed(problem: &str) -> HttpResponse {
         .body(Service::rejection(problem))
 }
 
-fn error_response(status: StatusCode, problem: &str) -> HttpResponse {
+pub(crate) fn error_response(status: StatusCode, problem: &str) -> HttpResponse {
     HttpResponse::build(status).content_type("application/json").body(Service::rejection(problem))
 }

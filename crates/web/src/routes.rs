@@ -23,7 +23,7 @@ use super::{
     client_stream::{ClientStream, Peer},
     connection::{Connection, ConnectionCount, ConnectionTimeouts},
     connection_limits::{self, ConnectionLimiter},
-    credentials, http,
+    counted_reply, credentials, http,
     listener::Listener,
     monitoring,
     oauth::configure_oauth_routes,
@@ -91,10 +91,10 @@ pub async fn serve(server_state: ServerState, listener: Listener) -> io::Result<
             .finish(map_config(
                 App::new()
                     .app_data(server_state.clone())
-                    .app_data(web::PayloadConfig::new(settings.max_body_bytes.get()))
                     .wrap(origin_check::cors_policy(&server_state))
                     .wrap(from_fn(origin_check::check_request))
                     .wrap(from_fn(request_id::assign_request_id))
+                    .wrap(from_fn(counted_reply::count_reply))
                     .wrap(from_fn(connection_limits::track_request))
                     .configure(configure_routes)
                     .into_factory(),

@@ -10,7 +10,7 @@ use std::{
 
 use tokio::{io::AsyncWriteExt, sync::mpsc};
 use vademecum_core::auth::Principal;
-use vademecum_mcp::{Peer, PeerConnection, RequestDefaults, Service};
+use vademecum_mcp::{OutboundMessage, Peer, PeerConnection, RequestDefaults, Service};
 
 use super::{ServerState, connection_loop::ConnectionLoop, shutdown::ShutdownSignal};
 
@@ -74,7 +74,11 @@ async fn dispatch_lines(
 ) -> io::Result<()> {
     while let Some(line) = lines.recv().await {
         match line? {
-            InputLine::Message(message) => connection_loop.dispatch(message).await,
+            InputLine::Message(message) => {
+                // The only client of a process needs no budget.
+                let in_flight = connection_loop.bytes_in_flight();
+                connection_loop.dispatch(message, in_flight).await;
+            }
             InputLine::TooLong => {
                 let problem =
                     format!("the message is longer than server.max_message_bytes, {longest}");
@@ -101,9 +105,9 @@ fn spawn_line_reader(longest: usize) -> io::Result<mpsc::Receiver<io::Result<Inp
     Ok(receiver)
 }
 
-async fn write_messages(mut lines: mpsc::Receiver<String>) -> io::Result<()> {
+async fn write_messages(mut lines: mpsc::Receiver<OutboundMessage>) -> io::Result<()> {
     let mut output = tokio::io::stdout();
-    while let Some(mut line) = lines.recv().await {
+    while let Some(OutboundMessage { text: mut line, .. }) = lines.recv().await {
         line.push('\n');
         output.write_all(line.as_bytes()).await?;
         output.flush().await?;

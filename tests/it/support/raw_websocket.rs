@@ -19,6 +19,7 @@ pub(crate) struct RawWebSocket {
 pub(crate) enum Opcode {
     Continuation = 0,
     Text = 1,
+    Close = 8,
     Ping = 9,
     Pong = 10,
 }
@@ -51,20 +52,41 @@ impl RawWebSocket {
     /// Returns the next message; control frames are skipped.
     pub(crate) fn read_message(&mut self) -> Value {
         loop {
-            let mut head = [0; 2];
-            self.stream.read_exact(&mut head).unwrap();
-            let length = match head[1] {
-                126 => self.read_length(2),
-                127 => self.read_length(8),
-                short => u64::from(short),
-            };
-            let mut payload = vec![0; usize::try_from(length).unwrap()];
-            self.stream.read_exact(&mut payload).unwrap();
-            if head[0] & 0x0f == Opcode::Text as u8 {
+            let (opcode, payload) = self.read_frame();
+            if opcode == Opcode::Text as u8 {
                 return serde_json::from_slice(&payload).unwrap();
             }
-            assert!(head[0] & 0x0f >= Opcode::Ping as u8, "{head:?}");
+            assert!(opcode >= Opcode::Ping as u8, "{opcode}");
         }
+    }
+
+    /// Returns the code and the reason with which the server closes the connection, or `None` if it
+    /// answers a ping instead.
+    pub(crate) fn read_close(&mut self) -> Option<(u16, String)> {
+        loop {
+            let (opcode, payload) = self.read_frame();
+            if opcode == Opcode::Pong as u8 {
+                return None;
+            }
+            if opcode == Opcode::Close as u8 {
+                let (code, reason) = payload.split_at(2);
+                let code = u16::from_be_bytes(code.try_into().unwrap());
+                return Some((code, String::from_utf8(reason.to_vec()).unwrap()));
+            }
+        }
+    }
+
+    fn read_frame(&mut self) -> (u8, Vec<u8>) {
+        let mut head = [0; 2];
+        self.stream.read_exact(&mut head).unwrap();
+        let length = match head[1] {
+            126 => self.read_length(2),
+            127 => self.read_length(8),
+            short => u64::from(short),
+        };
+        let mut payload = vec![0; usize::try_from(length).unwrap()];
+        self.stream.read_exact(&mut payload).unwrap();
+        (head[0] & 0x0f, payload)
     }
 
     fn read_length(&mut self, bytes: usize) -> u64 {

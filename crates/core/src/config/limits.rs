@@ -1,6 +1,9 @@
 //! `[limits]`: time, concurrency and rate limits of calls.
 
-use std::{num::NonZeroU32, time::Duration};
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    time::Duration,
+};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -40,6 +43,13 @@ pub struct Limits {
     /// Maximum number of resources that all sessions and streams of a user are subscribed to.
     /// Looking for changes in them counts as a call and takes at most a tenth of a core per user.
     pub subscriptions_per_user: NonZeroU32,
+    /// Maximum number of bytes of a user in unfinished and running messages and in replies that the
+    /// client has not read. Beyond it, messages are rejected (429; a WebSocket is closed with 1013).
+    /// At least four messages of the maximum size.
+    pub bytes_in_flight_per_user: NonZeroUsize,
+    /// The same for all users together (503). Four messages of the maximum size of each user are not
+    /// counted, so that no user is locked out.
+    pub bytes_in_flight_in_all: NonZeroUsize,
 }
 
 impl Default for Limits {
@@ -57,6 +67,8 @@ impl Default for Limits {
             calls_per_tool_per_minute: 3_000,
             subscriptions_per_session: NonZeroU32::MIN.saturating_add(99),
             subscriptions_per_user: NonZeroU32::MIN.saturating_add(999),
+            bytes_in_flight_per_user: NonZeroUsize::MIN.saturating_add((64 << 20) - 1),
+            bytes_in_flight_in_all: NonZeroUsize::MIN.saturating_add((256 << 20) - 1),
         }
     }
 }

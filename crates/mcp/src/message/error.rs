@@ -121,6 +121,24 @@ impl Failure {
         Self::new(FailureKind::TooMany(Duration::ZERO), message)
     }
 
+    /// Failure of a user whose messages and replies exceed the budget of bytes in flight.
+    pub(crate) fn too_many_bytes(max: usize) -> Self {
+        let message = format!(
+            "this user's messages and unread replies exceed {max} bytes \
+             (limits.bytes_in_flight_per_user): try again later"
+        );
+        Self::new(FailureKind::TooMany(Duration::ZERO), message)
+    }
+
+    /// Failure of a server whose messages and replies exceed the budget of bytes in flight.
+    pub(crate) fn too_many_bytes_in_all(max: usize) -> Self {
+        let message = format!(
+            "all messages and unread replies exceed {max} bytes (limits.bytes_in_flight_in_all): \
+             try again later"
+        );
+        Self::new(FailureKind::Busy(Duration::ZERO), message)
+    }
+
     /// Failure of a server at its limit of running and queued calls.
     pub(crate) fn server_busy() -> Self {
         Self::new(FailureKind::Busy(Duration::ZERO), "the server is overloaded: try again in 1 s")

@@ -29,6 +29,14 @@ impl Reply {
         }
     }
 
+    /// Creates the reply to a message that was not read.
+    pub fn refusal(failure: &Failure) -> Self {
+        let revision = ProtocolVersion::NEWEST_WITH_SESSIONS;
+        let code = revision.error_code(&failure.kind);
+        let message = Some(jsonrpc::error_response(None, code, failure));
+        Self { message, status: revision.reply_status(&failure.kind), opened_session: None }
+    }
+
     pub(crate) fn no_session(id: Option<&RawValue>) -> Self {
         let failure = Failure::invalid_request(
             "the session has ended or does not exist: send `initialize` again",

@@ -9,9 +9,9 @@ use tokio::sync::watch;
 use tracing::Instrument as _;
 
 use crate::{
-    AdmissionLimits, Client, ClientCapabilities, ConnectionPermit, Failure, MessageCost, NameStyle,
-    Outbound, Peer, ProtocolVersion, RateLimits, Reply, ReplyStatus, RequestObserver, Scope,
-    ServerHandler, SessionLimits, SessionRecords, Toolset,
+    AdmissionLimits, ByteBudget, ByteLimits, Client, ClientCapabilities, ConnectionPermit, Failure,
+    InFlightBytes, MessageCost, NameStyle, Outbound, Peer, ProtocolVersion, RateLimits, Reply,
+    ReplyStatus, RequestObserver, Scope, ServerHandler, SessionLimits, SessionRecords, Toolset,
     limits::admission::{AdmissionControl, CallPermit},
     message::jsonrpc::{self, Message, ParsedInput, Request},
     request::{
@@ -46,6 +46,8 @@ pub struct ServiceOptions {
     pub sessions: SessionLimits,
     /// Limits of calls and connections.
     pub admission: AdmissionLimits,
+    /// Budgets of the bytes in flight.
+    pub bytes: ByteLimits,
     /// Limits of the rates of requests and calls.
     pub rates: RateLimits,
     /// Receivers of observations, such as the audit log.
@@ -61,6 +63,7 @@ pub struct Service {
     pub(crate) options: Arc<ServiceOptions>,
     pub(crate) sessions: Arc<ProtocolSessions>,
     pub(crate) admission: Arc<AdmissionControl>,
+    bytes: Arc<ByteBudget>,
     pub(crate) state_signer: StateSigner,
     shutdown: Arc<watch::Sender<bool>>,
     pub(crate) ended_users: Arc<watch::Sender<u64>>,
@@ -80,6 +83,7 @@ impl Service {
             handler,
             sessions: Arc::new(ProtocolSessions::new(options.sessions)),
             admission: Arc::new(AdmissionControl::new(options.admission)),
+            bytes: Arc::new(ByteBudget::new(options.bytes)),
             options: Arc::new(options),
             state_signer: StateSigner::new(),
             shutdown: Arc::new(watch::Sender::new(false)),
@@ -108,13 +112,18 @@ impl Service {
         &self,
         principal: &Principal,
     ) -> Result<ConnectionPermit, Reply> {
-        self.admission.acquire_connection_permit(principal.user()).map_err(|failure| {
-            let revision = ProtocolVersion::NEWEST_WITH_SESSIONS;
-            let message =
-                jsonrpc::error_response(None, revision.error_code(&failure.kind), &failure);
-            let status = revision.reply_status(&failure.kind);
-            Reply { message: Some(message), status, opened_session: None }
-        })
+        let permit = self.admission.acquire_connection_permit(principal.user());
+        permit.map_err(|failure| Reply::refusal(&failure))
+    }
+
+    /// Returns an empty count of bytes in flight of a user.
+    pub fn bytes_in_flight(&self, principal: &Principal) -> InFlightBytes {
+        self.bytes.in_flight(principal.user())
+    }
+
+    /// Returns the number of bytes of all messages and replies that are in flight.
+    pub fn all_bytes_in_flight(&self) -> usize {
+        self.bytes.bytes()
     }
 
     /// Returns the number of calls of all users that hold a permit.

@@ -8,7 +8,7 @@ mod session_id;
 pub(crate) mod shared_sessions;
 pub(crate) mod watched_resources;
 
-pub use outbound::{LogLevel, Outbound, ProgressReporter};
+pub use outbound::{LogLevel, Outbound, OutboundMessage, ProgressReporter};
 pub use protocol_sessions::SessionLimits;
 pub use scope::Scope;
 pub use session_id::SessionId;

@@ -4,25 +4,40 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::message::jsonrpc;
+use crate::{limits::InFlightBytes, message::jsonrpc};
 
 /// Capacity of the outbound message queue. When it is full, senders wait or drop the message.
 pub(crate) const OUTBOUND_QUEUE_CAPACITY: usize = 64;
 
+/// A message to the client.
+#[derive(Debug)]
+pub struct OutboundMessage {
+    /// Text of the message.
+    pub text: String,
+    /// Bytes of a reply, in flight until it is sent. Other messages are short, and not counted.
+    pub in_flight: Option<InFlightBytes>,
+}
+
+impl From<String> for OutboundMessage {
+    fn from(text: String) -> Self {
+        Self { text, in_flight: None }
+    }
+}
+
 /// Sender for messages other than the reply: notifications and server requests. The default has no
 /// receiver.
 #[derive(Clone, Debug, Default)]
-pub struct Outbound(Option<mpsc::Sender<String>>);
+pub struct Outbound(Option<mpsc::Sender<OutboundMessage>>);
 
 impl Outbound {
     /// Creates an outbound sender and the receiver of its messages.
-    pub fn channel() -> (Self, mpsc::Receiver<String>) {
+    pub fn channel() -> (Self, mpsc::Receiver<OutboundMessage>) {
         let (sender, receiver) = mpsc::channel(OUTBOUND_QUEUE_CAPACITY);
         (Self(Some(sender)), receiver)
     }
 
     /// Creates an outbound sender over an existing channel.
-    pub fn from_sender(sender: mpsc::Sender<String>) -> Self {
+    pub fn from_sender(sender: mpsc::Sender<OutboundMessage>) -> Self {
         Self(Some(sender))
     }
 
@@ -34,7 +49,7 @@ impl Outbound {
     /// Sends a message, waiting while the queue is full. Returns `false` if there is no receiver.
     pub(crate) async fn send(&self, message: String) -> bool {
         match &self.0 {
-            Some(sender) => sender.send(message).await.is_ok(),
+            Some(sender) => sender.send(message.into()).await.is_ok(),
             None => false,
         }
     }
@@ -44,7 +59,7 @@ impl Outbound {
     pub(crate) fn try_send(&self, message: String) {
         if let Some(sender) = &self.0 {
             // A slow reader misses such messages instead of blocking the request.
-            drop(sender.try_send(message));
+            drop(sender.try_send(message.into()));
         }
     }
 }

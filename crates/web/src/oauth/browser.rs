@@ -15,7 +15,7 @@ use vademecum_core::{
 use vademecum_oauth::{AuthorizationServer, LoginError, LoginSession};
 
 use super::{
-    super::{ServerState, credentials::request_address, http::read_body},
+    super::{ServerState, credentials::request_address, request_body::read_body},
     form::PageForm,
     reply::{ServerFailure, run_blocking},
 };
@@ -35,7 +35,7 @@ const PROVIDER_COOKIE_SECONDS: u32 = 10 * 60;
 /// Maximum length of a cookie that is read, in bytes: a mark of a browser has a sealed user name.
 const MAX_COOKIE_LENGTH: usize = 300;
 /// Maximum size of the form of a page, in bytes.
-const MAX_FORM_BYTES: usize = 64 << 10;
+pub(super) const MAX_FORM_BYTES: usize = 64 << 10;
 
 /// A request of a browser.
 #[derive(Clone, Debug)]
@@ -118,11 +118,8 @@ impl Browser {
         request: &HttpRequest,
         body: web::Payload,
     ) -> Option<PageForm> {
-        let body = read_body(request, body, &self.state).await.ok()?;
-        if body.len() > MAX_FORM_BYTES {
-            return None;
-        }
-        let form = PageForm::parse(&body);
+        let body = read_body(request, body, &self.state, MAX_FORM_BYTES).await.ok()?;
+        let form = PageForm::parse(&body.bytes);
         self.is_own_form(form.get("csrf")).then_some(form)
     }
 

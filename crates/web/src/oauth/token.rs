@@ -12,9 +12,9 @@ use vademecum_core::audit::AuditOutcome;
 use vademecum_oauth::{ExchangeError, RedirectUri, RegistrationError, TokenForm};
 
 use super::{
-    super::{ServerState, http::read_body},
+    super::{ServerState, request_body::read_body},
     authorize::not_served,
-    browser::{AuditEvent, Browser},
+    browser::{AuditEvent, Browser, MAX_FORM_BYTES},
     reply::{json_builder, log_failure, oauth_error, run_blocking},
 };
 
@@ -28,9 +28,9 @@ async fn read_form(
     server_state: &ServerState,
 ) -> Result<(Browser, TokenForm), HttpResponse> {
     let browser = Browser::of_authorization(request).ok_or_else(not_served)?;
-    let body = read_body(request, body, server_state).await?;
-    let form =
-        TokenForm::parse(&body).map_err(|error| oauth_error(StatusCode::BAD_REQUEST, &error))?;
+    let body = read_body(request, body, server_state, MAX_FORM_BYTES).await?;
+    let form = TokenForm::parse(&body.bytes)
+        .map_err(|error| oauth_error(StatusCode::BAD_REQUEST, &error))?;
     Ok((browser, form))
 }
 
@@ -110,9 +110,8 @@ pub(super) async fn register_client(
     server_state: web::Data<ServerState>,
 ) -> HttpResponse {
     let Some(browser) = Browser::of_authorization(&request) else { return not_served() };
-    let body = match read_body(&request, body, &server_state).await {
-        Ok(body) if body.len() <= MAX_REGISTRATION_BYTES => body,
-        Ok(_) => return HttpResponse::PayloadTooLarge().finish(),
+    let body = match read_body(&request, body, &server_state, MAX_REGISTRATION_BYTES).await {
+        Ok(body) => body.bytes,
         Err(refused) => return refused,
     };
     let (oauth, address) = (Arc::clone(&browser.oauth), browser.address());

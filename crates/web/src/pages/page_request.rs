@@ -1,7 +1,7 @@
 //! A request for a page: its user, and the calls of tools that answer it.
 
 use actix_web::{
-    HttpRequest, HttpResponse,
+    HttpMessage as _, HttpRequest, HttpResponse,
     http::{StatusCode, header},
     web,
 };
@@ -17,6 +17,7 @@ use vademecum_tools::{KnowledgeList, Tool};
 use super::{
     super::{
         ServerState,
+        counted_reply::PageUser,
         oauth::{Browser, LoginTarget, PageForm, ServerFailure, page_response, redirect},
     },
     PageServices,
@@ -103,6 +104,7 @@ impl PageRequest {
             Err(failure) => return Err(failure.page()),
         };
         let principal = state.authenticator.browser_principal(&login.user, login.grantable);
+        request.extensions_mut().insert(PageUser(principal.clone()));
         let connection = Some(PeerConnection { transport: TRANSPORT, address: browser.address() });
         let peer = Peer {
             principal,
