@@ -1,5 +1,7 @@
 //! End-to-end tests of suspended and removed users, and of the life of keys.
 
+use std::thread;
+
 use serde_json::json;
 
 use crate::support::{Library, McpClient, ReceivedFrame, wait_until};
@@ -189,6 +191,25 @@ fn writing_stops_at_quota_of_items() {
     });
     assert_eq!(library.run(&["user", "quota", "ada", "--items", "0"]).code, 0);
     (0..3).for_each(|_| drop(client.call_tool("notes.create", &note)));
+}
+
+#[test]
+fn concurrent_writers_share_quota_of_items() {
+    let library = Library::new();
+    let key = library.create_key_with("ada", &["--scope", "write"]);
+    let server = library.serve_multi_user("[tools]\nwrite = true\n[quotas]\nmax_items = 10");
+    let write = || {
+        let client = server.client().with_bearer_token(&key);
+        let note = json!({ "title": "Note", "content": "amethyst" });
+        let added =
+            (0..10).filter(|_| client.tool_result("notes.create", &note)["isError"] == false);
+        added.count()
+    };
+    let added: usize = thread::scope(|scope| {
+        let writers: Vec<_> = (0..8).map(|_| scope.spawn(write)).collect();
+        writers.into_iter().map(|writer| writer.join().unwrap()).sum()
+    });
+    assert_eq!(added, 10);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The pages of the library: logins, permalinks, rights, and hostile contents.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
@@ -252,11 +252,36 @@ fn upload_stops_at_quota_of_items() {
     };
     let report = upload(&browser, "many.mbox", &(0..40).map(mail).collect::<String>());
     assert!(report.status == 200 && report.body.contains("10 of 10 items"), "{report:?}");
+    assert!(report.body.contains("30 of 40 items were not imported"), "{report:?}");
     let settings = served.library.file_path("settings.toml");
     let checked = served.library.run(&["check", "--config", settings.to_str().unwrap()]);
     assert!(checked.stdout.contains("10 of 10 items"), "{checked:?}");
     let refused = upload(&browser, "more.md", "One more.");
     assert!(refused.status == 507 && refused.body.contains("10 of 10 items"), "{refused:?}");
+}
+
+#[test]
+fn upload_exceeds_quota_of_bytes_by_one_item() {
+    const QUOTA: u64 = 6_000_000;
+    let served = OAuthServer::start_with(&format!("[quotas]\nmax_bytes = {QUOTA}"));
+    let browser = served.logged_in_browser();
+    let mail = |number: usize| {
+        format!(
+            "From a@example.com Thu Jan  1 00:00:00 2026\nFrom: a@example.com\nSubject: Mail {number}\n\
+             Message-ID: <{number}@example.com>\nDate: Thu, 1 Jan 2026 00:00:00 +0000\n\n{}\n\n",
+            format!("The malachite number {number} lies in the river bed.\n").repeat(1_000),
+        )
+    };
+    let report = upload(&browser, "many.mbox", &(0..60).map(mail).collect::<String>());
+    assert!(report.status == 200 && report.body.contains(" of 60 items were not"), "{report:?}");
+    let users = fs::read_dir(served.library.data_folder().join("users")).unwrap();
+    let user = users.map(|it| it.unwrap().path()).find(|it| it.join("uploads").exists()).unwrap();
+    let size = |folder: &Path| -> u64 {
+        let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().metadata().unwrap());
+        files.filter(fs::Metadata::is_file).map(|file| file.len()).sum()
+    };
+    let used = size(&user) + size(&user.join("uploads"));
+    assert!((QUOTA / 2..QUOTA + 1_000_000).contains(&used), "{used}");
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub use library::Library;
 pub use library_copies::copies_size;
 pub use links::{ConnectedItems, ItemLinks, LinkDirection, LinkGraph, ResolvedLink};
 pub use listing::{ListItems, ListPage};
-pub use quota::{LibraryQuotas, LibraryUse, library_use};
+pub use quota::{LibraryQuotas, LibraryRoom, LibraryUse, QuotaTurn, library_use};
 pub use replica::TldwDirectory;
 pub use search_page::SearchPage;
 pub use session::Session;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use dashmap::DashMap;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use vademecum_accounts::{AccountError, Accounts};
 use vademecum_core::{auth::UserId, config::Quotas};
 use vademecum_model::{Deadline, SourceName};
@@ -24,6 +25,18 @@ pub struct LibraryQuotas {
     defaults: Quotas,
     accounts: Arc<Accounts>,
     counts: DashMap<UserId, (u64, Instant)>,
+    /// Held by the writer whose turn it is.
+    turns: DashMap<UserId, Arc<Mutex<()>>>,
+}
+
+/// The turn of a writer that adds to a library with a quota. Until it is dropped no other one adds
+/// to the library, so that several writers at a time do not share the same room.
+#[derive(Debug)]
+pub struct QuotaTurn {
+    /// What the library may still take.
+    pub room: LibraryRoom,
+    /// `None` if the library has no quota.
+    _held: Option<OwnedMutexGuard<()>>,
 }
 
 /// The bytes and items that a library may still take: at least one of each.
@@ -48,7 +61,8 @@ impl LibraryQuotas {
     /// Creates quotas with these defaults. The data folder has the accounts, which may override
     /// them.
     pub fn new(defaults: Quotas, data: impl Into<DataFolder>) -> Self {
-        Self { defaults, accounts: Arc::new(Accounts::new(data)), counts: DashMap::new() }
+        let accounts = Arc::new(Accounts::new(data));
+        Self { defaults, accounts, counts: DashMap::new(), turns: DashMap::new() }
     }
 
     /// Returns the quotas of a user. Reads the account; creates no file.
@@ -56,44 +70,80 @@ impl LibraryQuotas {
         Ok(self.accounts.quotas(user)?.or(self.defaults))
     }
 
-    /// Returns an error if the library has reached a quota of its user.
-    pub async fn check(&self, user: &UserId, library: &Library) -> Result<(), CallError> {
-        let room = self.room_until(user, library, COUNT_TTL).await?;
-        if room.items < u64::MAX {
+    /// Waits for the turn to add one item. Returns an error if the library has reached a quota of
+    /// its user.
+    pub async fn begin_item(
+        &self,
+        user: &UserId,
+        library: &Library,
+    ) -> Result<QuotaTurn, CallError> {
+        let turn = self.begin_until(user, library, COUNT_TTL).await?;
+        if turn.room.items < u64::MAX {
             // Items added until the next count are counted at once.
             self.counts.entry(user.clone()).and_modify(|(count, _)| *count += 1);
         }
-        Ok(())
+        Ok(turn)
+    }
+
+    /// Waits for the turn to add items. Returns an error if the library has reached a quota of its
+    /// user. Counts the items now.
+    pub async fn begin_items(
+        &self,
+        user: &UserId,
+        library: &Library,
+    ) -> Result<QuotaTurn, CallError> {
+        self.begin_until(user, library, Duration::ZERO).await
+    }
+
+    async fn begin_until(
+        &self,
+        user: &UserId,
+        library: &Library,
+        age: Duration,
+    ) -> Result<QuotaTurn, CallError> {
+        let quotas = self.read_quotas(user).await?;
+        if quotas.byte_limit().is_none() && quotas.item_limit().is_none() {
+            let room = LibraryRoom { bytes: u64::MAX, items: u64::MAX };
+            return Ok(QuotaTurn { room, _held: None });
+        }
+        let turn = Arc::clone(&self.turns.entry(user.clone()).or_default());
+        let held = turn.lock_owned().await;
+        let room = self.measure_room(quotas, user, library, age).await?;
+        Ok(QuotaTurn { room, _held: Some(held) })
     }
 
     /// Returns what the library may still take, or an error if it has reached a quota of its user.
     /// Counts the items now.
     pub async fn room(&self, user: &UserId, library: &Library) -> Result<LibraryRoom, CallError> {
-        self.room_until(user, library, Duration::ZERO).await
+        let quotas = self.read_quotas(user).await?;
+        self.measure_room(quotas, user, library, Duration::ZERO).await
     }
 
-    /// Does the same with a number of items that is at most this old.
-    async fn room_until(
-        &self,
-        user: &UserId,
-        library: &Library,
-        age: Duration,
-    ) -> Result<LibraryRoom, CallError> {
+    /// Returns the number of bytes that the library may still take, or an error if it has reached the
+    /// quota. Files that are being received count.
+    pub async fn byte_room(&self, user: &UserId, library: &Library) -> Result<u64, CallError> {
+        byte_room(self.read_quotas(user).await?, library)
+    }
+
+    async fn read_quotas(&self, user: &UserId) -> Result<Quotas, CallError> {
         let (accounts, name) = (Arc::clone(&self.accounts), user.clone());
         let own = tokio::task::spawn_blocking(move || accounts.quotas(&name)).await;
         let own = own.map_err(|_| CallError::Unavailable)?.map_err(|error| {
             tracing::error!(user.id = %user, %error, "the quota could not be read");
             CallError::Unavailable
         })?;
-        let quotas = own.or(self.defaults);
-        let mut room = LibraryRoom { bytes: u64::MAX, items: u64::MAX };
-        if let Some(most) = quotas.byte_limit() {
-            let bytes = library.size_bytes();
-            if bytes >= most {
-                return Err(exceeded(&format!("it takes {bytes} of {most} bytes")));
-            }
-            room.bytes = most - bytes;
-        }
+        Ok(own.or(self.defaults))
+    }
+
+    /// Returns what the library may still take, with a number of items that is at most this old.
+    async fn measure_room(
+        &self,
+        quotas: Quotas,
+        user: &UserId,
+        library: &Library,
+        age: Duration,
+    ) -> Result<LibraryRoom, CallError> {
+        let mut room = LibraryRoom { bytes: byte_room(quotas, library)?, items: u64::MAX };
         if let Some(most) = quotas.item_limit() {
             let items = self.count(user, library, age).await?;
             if items >= most {
@@ -110,12 +160,26 @@ impl LibraryQuotas {
         library: &Library,
         age: Duration,
     ) -> Result<u64, CallError> {
+        if age.is_zero() {
+            // The caller may add many items, so what follows counts them again.
+            self.counts.remove(user);
+            return count_items(library).await;
+        }
         if let Some(known) = self.counts.get(user).filter(|known| known.1.elapsed() < age) {
             return Ok(known.0);
         }
         let items = count_items(library).await?;
         self.counts.insert(user.clone(), (items, Instant::now()));
         Ok(items)
+    }
+}
+
+fn byte_room(quotas: Quotas, library: &Library) -> Result<u64, CallError> {
+    let Some(most) = quotas.byte_limit() else { return Ok(u64::MAX) };
+    let bytes = library.size_bytes();
+    match most.checked_sub(bytes) {
+        None | Some(0) => Err(exceeded(&format!("it takes {bytes} of {most} bytes"))),
+        Some(room) => Ok(room),
     }
 }
 

@@ -28,7 +28,8 @@ use vademecum_source::Source;
 use vademecum_store::{DataFolder, Database};
 
 use super::{
-    CallError, Library, Session, TldwDirectory, library_copies, quota::LibraryQuotas,
+    CallError, Library, Session, TldwDirectory, library_copies,
+    quota::{LibraryQuotas, QuotaTurn},
     session_store::SessionStore,
 };
 
@@ -130,13 +131,14 @@ impl UserRegistry {
         &self.quotas
     }
 
-    /// Returns an error if the principal's library has reached a quota. Hidden items count.
-    pub async fn check_quota(&self, principal: &Principal) -> Result<(), CallError> {
+    /// Waits for the turn to add an item to the principal's library; `None` if it has no library.
+    /// Returns an error if the library has reached a quota. Hidden items count.
+    pub async fn begin_item(&self, principal: &Principal) -> Result<Option<QuotaTurn>, CallError> {
         if !principal.access().has_library() {
-            return Ok(());
+            return Ok(None);
         }
         let user = principal.user();
-        self.quotas.check(user, &self.whole_library(user)).await
+        self.quotas.begin_item(user, &self.whole_library(user)).await.map(Some)
     }
 
     /// Returns the principal's library. Its actors run on the event loop that opened it first.

@@ -25,9 +25,31 @@ impl Draft {
         Self { origin, digest: String::new(), id: Some(id.to_owned()), body }
     }
 
+    /// Returns the size of the content, in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        let mut counter = ByteCounter(0);
+        // Counting does not fail, and drafts can always be written as JSON.
+        drop(serde_json::to_writer(&mut counter, &self.body));
+        counter.0
+    }
+
     /// Returns the preferred identifier as a positive number, for sources with numeric identifiers.
     pub fn numeric_id(&self) -> Option<i64> {
         self.id.as_deref()?.parse().ok().filter(|id| *id > 0)
+    }
+}
+
+/// Counts the bytes that are written to it.
+struct ByteCounter(u64);
+
+impl std::io::Write for ByteCounter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 use url::Url;
-use vademecum_actors::Library;
+use vademecum_actors::{CallError, Library};
 use vademecum_import::ReaderLimits;
 use vademecum_model::{SourceName, Uri};
 use vademecum_vault::journal::ConflictCopies;
@@ -44,6 +44,9 @@ pub enum ClipError {
     /// The clip cannot be saved as it is.
     #[error("{0}")]
     Invalid(String),
+    /// The library is full.
+    #[error(transparent)]
+    Quota(CallError),
     /// The file cannot be stored.
     #[error("the page cannot be stored")]
     Storage(#[from] std::io::Error),
@@ -97,8 +100,15 @@ pub async fn save_clip(
 ) -> Result<Uri, ClipError> {
     let (name, content) = clip.to_file()?;
     let folder = library.uploads().join(FOLDER);
+    let size = u64::try_from(content.len()).unwrap_or(u64::MAX);
+    let turn = match &quota {
+        Some(quota) => Some(quota.begin(library, size).await.map_err(ClipError::Quota)?),
+        None => None,
+    };
     let stored = tokio::task::spawn_blocking(move || store(&folder, &name, &content));
     let path = stored.await.map_err(std::io::Error::other)??;
+    // The import waits for a turn of its own.
+    drop(turn);
     let options = ImportOptions {
         kind: Some(SourceName::Media),
         paths: vec![path.clone()],

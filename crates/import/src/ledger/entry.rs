@@ -18,6 +18,9 @@ use crate::{
 /// same file.
 const IMPORTER_GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
 
+/// Version of no importers, for files that must be read again.
+const UNFINISHED_GENERATION: &str = "unfinished";
+
 /// Minimum age of a modification at the time of reading for the time stamp to prove that a file is
 /// unchanged: clocks of file systems are coarse.
 const MIN_MODIFICATION_AGE: Duration = Duration::from_secs(2);
@@ -93,6 +96,11 @@ impl LedgerEntry {
     /// Marks that other limits may give another result: some of the file was left out.
     pub fn depend_on_limits(&mut self, limits: ReaderLimits) {
         self.generation = generation_with_limits(limits);
+    }
+
+    /// Marks that the file must be read again, because some of its items were not saved.
+    pub fn read_again(&mut self) {
+        UNFINISHED_GENERATION.clone_into(&mut self.generation);
     }
 
     /// Returns `true` if the file has certainly not changed and the current importers would produce
@@ -234,5 +242,7 @@ pub(super) mod tests {
         assert!(limited.is_up_to_date(stamp, limits));
         let more = ReaderLimits { seconds: limits.seconds.saturating_add(1), ..limits };
         assert!(!limited.is_up_to_date(stamp, more) && read_at(13).is_up_to_date(stamp, more));
+        limited.read_again();
+        assert!(!limited.is_up_to_date(stamp, limits), "not all items were saved");
     }
 }

@@ -5,6 +5,7 @@
 mod error;
 mod named_path;
 mod pipeline;
+mod quota;
 mod read_ahead;
 mod selection;
 mod summary;
@@ -12,7 +13,8 @@ mod tldw;
 mod watch;
 
 pub use error::ImportError;
-pub use pipeline::{ImportOptions, ImportQuota, import_entries, import_files};
+pub use pipeline::{ImportOptions, import_entries, import_files};
+pub use quota::ImportQuota;
 pub use summary::ImportSummary;
 pub use tldw::{TargetUser, copy_folders};
 pub use watch::{WatchEvent, watch_files};

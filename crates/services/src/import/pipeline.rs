@@ -8,8 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vademecum_actors::{CallError, Library, OriginParts, SourceHandle, UserRegistry, error_chain};
-use vademecum_core::auth::UserId;
+use vademecum_actors::{Library, OriginParts, SourceHandle, error_chain};
 use vademecum_import as import;
 use vademecum_import::{
     FileEntry, ImportAttempt, ImportOutcome, Importer, Ledger, LedgerEntry, Problem, ReaderLimits,
@@ -20,14 +19,16 @@ use vademecum_source::SourceError;
 use vademecum_vault::journal::{ConflictCopies, ExportedVersions};
 
 use super::{
-    error::ImportError, read_ahead::read_ahead, selection::select_changed, summary::ImportSummary,
+    error::ImportError,
+    quota::{ImportQuota, refused_items},
+    read_ahead::read_ahead,
+    selection::select_changed,
+    summary::ImportSummary,
 };
 use crate::progress::{ProgressCallback, ProgressCounter};
 
 /// Maximum number of drafts that are saved in one transaction.
 const MAX_BATCH_DRAFTS: usize = 500;
-/// Maximum number of drafts that are saved before the size of a library with a quota is measured again.
-const MAX_QUOTA_DRAFTS: usize = 20;
 /// Maximum size of the files whose drafts are saved in one transaction, in bytes.
 const MAX_BATCH_BYTES: u64 = 8 * 1_024 * 1_024;
 /// Maximum time for which a file that is read waits for others to be saved with it. A file that is
@@ -51,15 +52,6 @@ pub struct ImportOptions {
     pub conflict_copies: ConflictCopies,
     /// The user whose quotas hold; `None` for an import by the operator.
     pub quota: Option<ImportQuota>,
-}
-
-/// A user whose quotas an import keeps.
-#[derive(Clone, Debug)]
-pub struct ImportQuota {
-    /// Libraries and their quotas.
-    pub registry: Arc<UserRegistry>,
-    /// The user.
-    pub user: UserId,
 }
 
 /// Imports files and returns a summary. Files that have not changed since the last import are not
@@ -271,6 +263,7 @@ impl ImportJob<'_> {
         let origins = |drafts: &Vec<Draft>| drafts.iter().map(|it| it.origin.clone()).collect();
         let origins: Vec<Vec<String>> =
             batch.files.iter().map(|(_, drafts)| origins(drafts)).collect();
+        let mut unfinished = BTreeSet::new();
         for source in SourceName::ALL {
             let (mut owners, mut drafts) = (Vec::new(), Vec::new());
             for (file, (_, read)) in batch.files.iter_mut().enumerate() {
@@ -278,7 +271,10 @@ impl ImportJob<'_> {
                 drafts.extend(of_source);
                 owners.resize(drafts.len(), file);
             }
-            for (file, answer) in owners.into_iter().zip(self.save_drafts(source, drafts).await?) {
+            let SavedDrafts { answers, refusal } = self.save_drafts(source, drafts).await?;
+            let mut owners = owners.into_iter();
+            // In this order, no owner is taken without an answer.
+            for (answer, file) in answers.into_iter().zip(owners.by_ref()) {
                 let Some((entry, _)) = batch.files.get_mut(file) else { continue };
                 match answer {
                     Ok(saved) => {
@@ -294,11 +290,22 @@ impl ImportJob<'_> {
                     }
                 }
             }
+            if let Some(refusal) = refusal {
+                let left: Vec<usize> = owners.collect();
+                for (file, (entry, _)) in batch.files.iter_mut().enumerate() {
+                    let count = left.iter().filter(|owner| **owner == file).count();
+                    if count > 0 {
+                        let all = origins.get(file).map_or(0, Vec::len);
+                        entry.problems.push(refused_items(count, all, &refusal));
+                        unfinished.insert(file);
+                    }
+                }
+            }
         }
         self.add_versions(&mut batch).await?;
         let mut entries: Vec<LedgerEntry> =
             batch.files.into_iter().map(|(entry, _)| entry).collect();
-        for (entry, origins) in entries.iter_mut().zip(origins) {
+        for (file, (entry, origins)) in entries.iter_mut().zip(origins).enumerate() {
             entry.outcome = match (entry.source, entry.items.as_slice(), entry.problems.as_slice())
             {
                 // No importer: the file could not be read, or its format is not supported.
@@ -308,6 +315,9 @@ impl ImportJob<'_> {
             };
             if !entry.problems.is_empty() {
                 entry.depend_on_limits(self.options.limits);
+            }
+            if unfinished.contains(&file) {
+                entry.read_again();
             }
             self.summary.count_file(entry);
             self.handle_dropped_items(entry, origins).await?;
@@ -364,28 +374,30 @@ impl ImportJob<'_> {
         Ok(())
     }
 
-    /// Saves drafts and returns a result for each. A dry run only computes the results.
+    /// Saves drafts, until a quota is reached. A dry run only computes the results.
     async fn save_drafts(
         &self,
         source: SourceName,
         drafts: Vec<Draft>,
-    ) -> Result<Vec<Result<SaveOutcome, SourceError>>, ImportError> {
+    ) -> Result<SavedDrafts, ImportError> {
         let count = drafts.len();
         if count == 0 {
-            return Ok(Vec::new());
+            return Ok(SavedDrafts::default());
         }
         let handle = self.source_handle(source)?;
         let (mut answers, mut rest) = (Vec::with_capacity(count), drafts);
         while !rest.is_empty() {
-            let room = match self.room().await {
-                Ok(room) => room,
+            let turn = match &self.options.quota {
+                Some(quota) => quota.begin_drafts(self.library, &rest).await.map(Some),
+                None => Ok(None),
+            };
+            let turn = match turn {
+                Ok(turn) => turn,
                 Err(error) => {
-                    let refused = || Err(SourceError::Refused(error.to_string()));
-                    answers.extend(rest.iter().map(|_| refused()));
-                    break;
+                    return Ok(SavedDrafts { answers, refusal: Some(error.to_string()) });
                 }
             };
-            let later = rest.split_off(room.min(rest.len()));
+            let later = rest.split_off(turn.as_ref().map_or(rest.len(), |(_, fitting)| *fitting));
             let (now, saved) = (
                 rest.len(),
                 if self.options.dry_run {
@@ -394,26 +406,16 @@ impl ImportJob<'_> {
                     handle.save_drafts(rest, self.options.conflict_copies).await?
                 },
             );
+            drop(turn);
             if saved.len() < now {
                 // The source failed as a whole, so its error is reported once.
                 saved.into_iter().collect::<Result<Vec<_>, _>>().map_err(ImportError::Save)?;
-                return Ok(Vec::new());
+                return Ok(SavedDrafts::default());
             }
             answers.extend(saved);
             rest = later;
         }
-        Ok(answers)
-    }
-
-    /// Returns how many drafts can be saved before the quotas are compared again, at least one, or an
-    /// error if one is reached.
-    async fn room(&self) -> Result<usize, CallError> {
-        let Some(ImportQuota { registry, user }) = &self.options.quota else {
-            return Ok(usize::MAX);
-        };
-        let room = registry.quotas().room(user, self.library).await?;
-        let most = if room.bytes < u64::MAX { MAX_QUOTA_DRAFTS } else { usize::MAX };
-        Ok(usize::try_from(room.items).map_or(most, |items| items.min(most)))
+        Ok(SavedDrafts { answers, refusal: None })
     }
 
     /// Reports deleted files. Their items are kept, unless deletions are followed.
@@ -459,6 +461,15 @@ impl ImportJob<'_> {
     fn source_handle(&self, source: SourceName) -> Result<&SourceHandle, ImportError> {
         self.library.source(source).ok_or(ImportError::MissingSource(source))
     }
+}
+
+/// Results of saving drafts.
+#[derive(Default)]
+struct SavedDrafts {
+    /// A result for each of the first drafts.
+    answers: Vec<Result<SaveOutcome, SourceError>>,
+    /// Quota that prevented the others.
+    refusal: Option<String>,
 }
 
 /// Returns `true` if there is no file with this path.

@@ -53,14 +53,13 @@ async fn write_change(
         | Change::Restore { .. } => true,
         Change::Tag { .. } | Change::Edit { edit: Edit::Delete, .. } => false,
     };
-    if grows {
-        services.registry.check_quota(&call.principal).await?;
-    }
+    let turn = if grows { services.registry.begin_item(&call.principal).await? } else { None };
     let (author, deadline) = (author(services, call, tool).await?, services.deadline(call));
     let (writer, indexed) = (source.clone(), library.clone());
     // A task of its own: a call that is dropped while its change is written still updates the vectors.
     let work = async move {
         let written = writer.apply_change(change, author, deadline).await;
+        drop(turn);
         indexed.start_indexing();
         written
     };

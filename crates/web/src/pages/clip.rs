@@ -10,11 +10,11 @@ use actix_web::{
 };
 use futures_util::StreamExt as _;
 use serde_json::json;
-use vademecum_actors::CallError;
 use vademecum_core::{
     audit::{AuditEntry, AuditOutcome},
     auth::{Principal, Right},
 };
+use vademecum_mcp::InFlightBytes;
 use vademecum_model::Uri;
 use vademecum_services::{
     clip::{Clip, ClipError, save_clip},
@@ -27,9 +27,11 @@ use super::{
         ServerState,
         credentials::AuthenticatedCaller,
         oauth::{foreign_form, redirect},
+        request_body::{BodyError, collect_body, count_for_caller},
     },
     PageServices,
     page_request::PageRequest,
+    upload::UPLOAD_TIMEOUT,
 };
 use crate::templates::{Section, clip_page};
 
@@ -80,7 +82,10 @@ pub(super) async fn post_clip(
     let (Some(services), Some(caller)) = (&state.pages, caller) else {
         return error_response(StatusCode::NOT_FOUND, "this server has no pages");
     };
-    let saved = match read_clip(&request, body).await {
+    let mut in_flight = count_for_caller(&request, &state);
+    let read = read_clip(&request, body, &state, &mut in_flight);
+    let read = tokio::time::timeout(UPLOAD_TIMEOUT, read).await;
+    let saved = match read.unwrap_or_else(|_| Err(too_slow())) {
         Ok(clip) => save(services, &state, caller.principal(), &clip, "http").await,
         Err(refusal) => Err(refusal),
     };
@@ -130,15 +135,6 @@ async fn try_save(
         let problem = "saving a page needs the right `write` to the whole library";
         return Err((StatusCode::FORBIDDEN, problem.to_owned()));
     }
-    let quotas = services.registry.quotas();
-    let room = quotas.room(principal.user(), &library).await;
-    let room = room.map_err(|error| refuse_call(&error))?.bytes;
-    let size = clip.html.len().max(clip.text.len());
-    if u64::try_from(size).is_ok_and(|size| size > room) {
-        let problem =
-            format!("the library has room for {room} bytes more, and the page has {size}");
-        return Err((StatusCode::INSUFFICIENT_STORAGE, problem));
-    }
     let quota =
         ImportQuota { registry: Arc::clone(&services.registry), user: principal.user().clone() };
     save_clip(&library, clip, services.reader_limits, Some(quota))
@@ -146,13 +142,10 @@ async fn try_save(
         .map_err(|error| refuse_clip(&error))
 }
 
-fn refuse_call(error: &CallError) -> Refusal {
-    (StatusCode::INSUFFICIENT_STORAGE, error.to_string())
-}
-
 fn refuse_clip(error: &ClipError) -> Refusal {
     let status = match error {
         ClipError::Invalid(_) | ClipError::NotRead(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        ClipError::Quota(_) => StatusCode::INSUFFICIENT_STORAGE,
         ClipError::Storage(_) | ClipError::Import(_) => {
             tracing::error!(?error, "a page could not be saved");
             StatusCode::INTERNAL_SERVER_ERROR
@@ -161,10 +154,16 @@ fn refuse_clip(error: &ClipError) -> Refusal {
     (status, error.to_string())
 }
 
-async fn read_clip(request: &HttpRequest, body: web::Payload) -> Result<Clip, Refusal> {
+async fn read_clip(
+    request: &HttpRequest,
+    body: web::Payload,
+    state: &ServerState,
+    in_flight: &mut Option<InFlightBytes>,
+) -> Result<Clip, Refusal> {
+    let refuse = |error: BodyError| (error.status(state), error.to_string());
     let invalid = |problem: String| (StatusCode::BAD_REQUEST, problem);
     if !request.content_type().eq_ignore_ascii_case("multipart/form-data") {
-        let body = read_limited(body).await?;
+        let body = collect_body(body, MAX_CLIP_BYTES, in_flight).await.map_err(refuse)?;
         return serde_json::from_slice(&body).map_err(|error| {
             invalid(format!("{error}; send {{\"title\", \"url\", \"html\" or \"text\"}}"))
         });
@@ -184,8 +183,13 @@ async fn read_clip(request: &HttpRequest, body: web::Payload) -> Result<Clip, Re
         let mut content = Vec::new();
         while let Some(chunk) = field.next().await {
             let chunk = chunk.map_err(|error| invalid(error.to_string()))?;
-            left = left.checked_sub(chunk.len()).ok_or_else(too_large)?;
+            let too_long = || refuse(BodyError::TooLong(MAX_CLIP_BYTES));
+            left = left.checked_sub(chunk.len()).ok_or_else(too_long)?;
             content.extend_from_slice(&chunk);
+            if let Some(in_flight) = in_flight {
+                let counted = in_flight.try_resize(MAX_CLIP_BYTES - left);
+                counted.map_err(|failure| refuse(BodyError::Refused(failure)))?;
+            }
         }
         let content = String::from_utf8(content)
             .map_err(|_| invalid(format!("the field `{name}` is not UTF-8")))?;
@@ -200,21 +204,9 @@ async fn read_clip(request: &HttpRequest, body: web::Payload) -> Result<Clip, Re
     Ok(clip)
 }
 
-async fn read_limited(mut body: web::Payload) -> Result<Vec<u8>, Refusal> {
-    let mut content = Vec::new();
-    while let Some(chunk) = body.next().await {
-        let chunk = chunk.map_err(|error| (StatusCode::BAD_REQUEST, error.to_string()))?;
-        if content.len() + chunk.len() > MAX_CLIP_BYTES {
-            return Err(too_large());
-        }
-        content.extend_from_slice(&chunk);
-    }
-    Ok(content)
-}
-
-fn too_large() -> Refusal {
-    let problem = format!("the page is larger than {} MB", MAX_CLIP_BYTES >> 20);
-    (StatusCode::PAYLOAD_TOO_LARGE, problem)
+fn too_slow() -> Refusal {
+    let problem = format!("the page did not arrive in {} s", UPLOAD_TIMEOUT.as_secs());
+    (StatusCode::REQUEST_TIMEOUT, problem)
 }
 
 fn error_response(status: StatusCode, problem: &str) -> HttpResponse {

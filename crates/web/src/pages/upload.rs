@@ -26,8 +26,11 @@ const MAX_FILES: usize = 200;
 const MAX_NAME_BYTES: usize = 200;
 /// Maximum size of a field that is no file, in bytes.
 const MAX_FIELD_BYTES: usize = 1_000;
+/// Number of bytes after which the size of the library is measured again, because other uploads of
+/// the user may take the same room.
+const MEASURED_BYTES: usize = 1 << 20;
 /// Maximum duration of an upload.
-const UPLOAD_TIMEOUT: Duration = Duration::from_mins(10);
+pub(super) const UPLOAD_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Error of an upload. The messages are for the user.
 #[derive(Debug, thiserror::Error)]
@@ -102,12 +105,14 @@ pub(super) async fn receive_files(
     let room = quota.registry.quotas().room(&quota.user, &library).await;
     let room = room.map_err(UploadError::Quota)?.bytes;
     let room = usize::try_from(room).unwrap_or(usize::MAX);
-    let received = receive(page, request, body, &library, room);
+    let received = receive(page, request, body, &library, (&quota, room));
     let received = tokio::time::timeout(UPLOAD_TIMEOUT, received).await;
     let received = received.map_err(|_| UploadError::Transfer("it took too long".to_owned()))??;
     if received.is_empty() {
         return Err(UploadError::NoFile);
     }
+    let kept = quota.registry.quotas().byte_room(&quota.user, &library).await;
+    kept.map_err(UploadError::Quota)?;
     let paths = web::block(move || keep(received)).await.map_err(std::io::Error::other)??;
     let options = ImportOptions {
         kind: None,
@@ -126,20 +131,21 @@ pub(super) async fn receive_files(
     Ok(lines.map(|line| line.replace(&uploads, "")).collect())
 }
 
-/// Reads the form into temporary files of at most `room` bytes. The token comes first, so that
+/// Reads the form into temporary files of at most `room` bytes, which count against the quota. The token comes first, so that
 /// nothing of a form of another origin is written.
 async fn receive(
     page: &PageRequest,
     request: &HttpRequest,
     body: web::Payload,
     library: &Library,
-    room: usize,
+    (quota, room): (&ImportQuota, usize),
 ) -> Result<Vec<(NamedTempFile, PathBuf)>, UploadError> {
     let mut form = Multipart::from_request(request, &mut body.into_inner())
         .await
         .map_err(|error| UploadError::Transfer(error.to_string()))?;
     let folder = library.uploads();
     let (mut is_own, mut left, mut files) = (false, MAX_UPLOAD_BYTES.min(room), Vec::new());
+    let mut measured = left;
     let too_large = || match room {
         ..MAX_UPLOAD_BYTES => UploadError::NoRoom(room),
         _ => UploadError::TooLarge,
@@ -167,6 +173,11 @@ async fn receive(
         while let Some(chunk) = field.next().await {
             let chunk = chunk?;
             left = left.checked_sub(chunk.len()).ok_or_else(too_large)?;
+            if measured.saturating_sub(left) >= MEASURED_BYTES {
+                measured = left;
+                let room = quota.registry.quotas().byte_room(&quota.user, library).await;
+                room.map_err(UploadError::Quota)?;
+            }
             file = web::block(move || file.write_all(&chunk).map(|()| file))
                 .await
                 .map_err(std::io::Error::other)??;
