@@ -145,3 +145,47 @@ fn collection_without_vectors_leaves_answers_of_others() {
     let found = search(json!({ "doc_ids": ["plain:1"] }), "mysql");
     assert_eq!((rag::chunk_ids(&found).len(), &found["stats"]["failed"]), (0, &failed));
 }
+
+#[test]
+fn collection_without_visible_documents_stays_unnamed() {
+    let library = Library::new();
+    let tagged = Document {
+        access: vec!["premium".to_owned()],
+        ..chunked_document("secret:1", "Secret", &json!({}), &["bread of amethyst"])
+    };
+    insert_collection(&library, "secret", None, &[tagged]);
+    let plain = chunked_document("open:1", "Open", &json!({}), &["bread from ovens"]);
+    insert_collection(&library, "open", None, &[plain]);
+    insert_collection(&library, "secretary", Some("eve"), &[]);
+    let keys = [
+        library.create_key_with("ada", &["--scope", "write"]),
+        library.create_key_with("gateway", &["--delegating"]),
+        library.create_key_with("root", &["--scope", "admin"]),
+    ];
+    let server = library.serve_multi_user("[tools]\nrag = \"on\"");
+    let [user, gateway, root] = keys.each_ref().map(|key| server.client().with_bearer_token(key));
+    let member = gateway.with_header("x-session-tags", "[\"premium\"]");
+    let completed = |client: &HttpClient<'_>, typed: &str| {
+        let params = json!({
+            "ref": { "type": "ref/resource", "uri": "collections://{collection}/{document}" },
+            "argument": { "name": "collection", "value": typed },
+        });
+        client.call_method("completion/complete", &params)["completion"]["values"].clone()
+    };
+    assert_eq!(completed(&user, ""), json!(["open"]));
+    assert_eq!(completed(&member, "sec"), json!(["secret"]), "a member sees its document");
+    assert_eq!(completed(&root, "sec"), json!(["secret"]), "an administrator syncs it");
+    let unknown = |name: &str| {
+        let search = json!({ "query": "bread", "sources": ["open", name] });
+        let read = json!({ "source": "collections", "id": format!("collections://{name}/1") });
+        [("knowledge.search", search), ("knowledge.get", read)]
+            .map(|(tool, arguments)| user.expect_tool_error(tool, &arguments).replace(name, "NAME"))
+    };
+    let problems = unknown("secret");
+    assert_eq!(problems, unknown("sacred"), "missing and hidden ones get the same reply");
+    assert!(problems[0].contains("`open`") && !problems[0].contains("secret"), "{problems:?}");
+    for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
+        let listed = user.call_method(method, &json!({})).to_string();
+        assert!(!listed.contains("secret"), "{method}: {listed}");
+    }
+}

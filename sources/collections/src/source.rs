@@ -132,6 +132,21 @@ impl Collection {
         Ok(sources)
     }
 
+    /// Returns whether a document is visible with these access rights; `None` if there are no
+    /// documents.
+    pub fn sees_documents(
+        &self,
+        reader: &Reader<'_>,
+        access: &crate::Access,
+    ) -> Result<Option<bool>, SourceError> {
+        let bound = crate::Scope::of(access.clone()).to_parameters();
+        let statement = of_counting!("../sql/sees_documents.sql");
+        let (some, visible) = reader.query_one(statement, &bound.parameters(), |row| {
+            Ok((row.get::<_, bool>("has_documents")?, row.get::<_, bool>("sees_documents")?))
+        })?;
+        Ok(some.then_some(visible))
+    }
+
     /// Lists projects and versions with their numbers of chunks in scope, by name.
     pub fn list_projects(
         &self,

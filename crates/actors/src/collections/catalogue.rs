@@ -24,6 +24,7 @@ use super::{
     collection_files,
     generation_lease::{self, GenerationLease, LeaseError},
     rights::ConfiguredCollections,
+    shown_names::ShownNames,
     sql,
 };
 
@@ -46,6 +47,7 @@ pub struct Catalogue {
     cached_existence: Mutex<Option<(bool, Instant)>>,
     /// Collections of the settings, whose rights hold before those of the catalogue.
     configured: ConfiguredCollections,
+    shown_names: ShownNames,
 }
 
 /// The file of a collection was replaced and removed, or is missing.
@@ -90,6 +92,7 @@ impl Catalogue {
             open_file: Mutex::default(),
             cached_existence: Mutex::default(),
             configured: ConfiguredCollections::default(),
+            shown_names: ShownNames::default(),
         }
     }
 
@@ -153,8 +156,8 @@ impl Catalogue {
         self.configured.rights(record)
     }
 
-    /// Returns the collections that a principal may see, ordered by number. Reads a database. `cancel`
-    /// is that of the request.
+    /// Returns the collections that a principal may see, ordered by number: those of which it sees a
+    /// document. Reads their databases. `cancel` is that of the request.
     pub fn list_visible(
         &self,
         principal: &Principal,
@@ -172,7 +175,8 @@ impl Catalogue {
             let record = CollectionRecord { owner: rights.owner, ..record };
             Some(VisibleCollection { record, collection, access })
         };
-        Ok(self.lease_collections(&deadline)?.into_iter().filter_map(visible).collect())
+        let visible = self.lease_collections(&deadline)?.into_iter().filter_map(visible);
+        Ok(visible.filter(|it| self.shown_names.is_shown(principal, it, &deadline)).collect())
     }
 
     /// Returns whether there are any collections that are not closed. The result is cached for one

@@ -25,6 +25,7 @@ pub mod retrieve;
 mod rights;
 mod row_mapping;
 mod sections;
+mod shown_names;
 mod source;
 mod sql;
 mod sync;
