@@ -166,6 +166,14 @@ impl From<SourceError> for CallError {
                     {
                         StoreFault::ReadOnly.into()
                     }
+                    StoreError::Folder { source, .. }
+                        if matches!(
+                            source.kind(),
+                            ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+                        ) =>
+                    {
+                        StoreFault::DiskFull.into()
+                    }
                     StoreError::Folder { .. }
                     | StoreError::Open { .. }
                     | StoreError::Foreign { .. }

@@ -146,6 +146,10 @@ impl StoreError {
             {
                 Self::Full { path, source }
             }
+            // Reading also needs space, for the index of the write-ahead log.
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if has_no_space(&path) => {
+                Self::Full { path, source }
+            }
             Some(ErrorCode::ReadOnly) => Self::ReadOnly { path, source },
             Some(_) | None => Self::Statement(source),
         }
@@ -206,12 +210,12 @@ impl StoreError {
                 "its database and the archive do not fit; run `vademecum check` on the server"
             }
             Self::Conflict => "others changed it at the same time; nothing was changed, try again",
+            Self::Full { .. } => "the disk of the server is full or over quota",
             Self::Folder { .. }
             | Self::Open { .. }
             | Self::Foreign { .. }
             | Self::Newer { .. }
             | Self::Busy(_)
-            | Self::Full { .. }
             | Self::ReadOnly { .. }
             | Self::Statement(_)
             | Self::Poisoned => "its database cannot be read",
@@ -222,5 +226,21 @@ impl StoreError {
     pub fn is_locked(&self) -> bool {
         matches!(self, Self::Statement(error)
             if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy))
+    }
+}
+
+/// Returns whether the disk of a file has no room for a page of the index of a write-ahead log.
+fn has_no_space(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        const INDEX_BYTES: u64 = 32 << 10;
+        let folder = path.ancestors().skip(1).find(|folder| folder.is_dir());
+        let about = folder.and_then(|folder| rustix::fs::statvfs(folder).ok());
+        about.is_some_and(|it| it.f_bavail.saturating_mul(it.f_frsize) < INDEX_BYTES)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
     }
 }

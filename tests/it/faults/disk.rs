@@ -27,6 +27,15 @@ fn small_disk_command(data: &Path, size: &str) -> Command {
     command
 }
 
+/// Returns a command that runs the program with the data folder on a disk that is full.
+fn full_disk_command(data: &Path) -> Command {
+    const FULL: &str = "mkdir -p \"$1\" && mount -t tmpfs -o size=4m tmpfs \"$1\" && \
+                        ! head -c 8m /dev/zero 2>/dev/null >\"$1/filler\" && shift && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["-rm", "sh", "-c", FULL, "sh"]).arg(data).arg(vademecum_command().get_program());
+    command
+}
+
 /// Returns a command that runs the program with the data folder on a read-only mount.
 fn read_only_command(data: &Path) -> Command {
     const BIND: &str = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && shift && \
@@ -105,6 +114,30 @@ fn full_disk_rejects_writes_without_data_loss() {
         fs::write(&filler, vec![0; 64 << 20]).unwrap_err();
     };
     assert_writes_fail_while_full(&server, fill, || fs::remove_file(&filler).unwrap());
+}
+
+#[test]
+fn server_started_on_full_disk_says_so() {
+    if !can_mount() {
+        return;
+    }
+    let library = Library::new();
+    let data = library.data_folder();
+    let server = library.serve_with_command(&mut full_disk_command(&data), WRITE_ENABLED);
+    let client = server.client();
+    let note = json!({ "title": "A", "content": "A lantern." });
+    let media = json!({ "title": "A", "content": "A lantern." });
+    for (tool, arguments) in [("notes.create", &note), ("media.add", &media)] {
+        let problem = client.expect_tool_error(tool, arguments);
+        assert!(problem.contains("disk is full") && problem.contains("free space"), "{problem}");
+    }
+    let answer = client.tool_result("knowledge.search", &json!({ "query": "lantern" }));
+    let text = answer.to_string();
+    assert!(answer["isError"] == false || text.contains("full"), "{answer}");
+    assert!(!text.contains("internal server error"), "{answer}");
+    fs::remove_file(path_in_namespace(server.process(), &data).join("filler")).unwrap();
+    create_note(&client, "n0", "A lantern.");
+    assert_eq!(search_uris(&client, "lantern").len(), 1);
 }
 
 #[test]
