@@ -15,7 +15,7 @@ use std::{
 };
 
 use tokio::task::JoinHandle;
-use vademecum_store::DataFolder;
+use vademecum_store::{DataFolder, release_free_memory};
 use vademecum_tldw::TldwError;
 
 pub use self::archive::open_data_folder;
@@ -58,7 +58,7 @@ use crate::registry;
 
 /// Interval between checks for users who were suspended or removed.
 const ENDED_USERS_INTERVAL: Duration = Duration::from_millis(500);
-/// Interval between searches for idle sessions.
+/// Interval between searches for idle sessions and free memory.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 /// Maximum time to close the databases at shutdown.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -416,7 +416,10 @@ impl App {
                 service.remove_expired();
                 registry.remove_idle();
                 let collections = Arc::clone(&collections);
-                drop(tokio::task::spawn_blocking(move || collections.close_replaced()));
+                drop(tokio::task::spawn_blocking(move || {
+                    collections.close_replaced();
+                    release_free_memory();
+                }));
             }
         });
         let watcher = actix::spawn(watch_ended_users(

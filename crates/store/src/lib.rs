@@ -75,6 +75,6 @@ pub use row_healing::HealedFrom;
 pub use row_verification::{RowDamage, RowDamageKind, RowVerification};
 pub use schema_comparison::SchemaDifference;
 pub use sidecar_files::{database_files, sidecar_path};
-pub use vademecum_fts5::sqlite_heap_bytes;
+pub use vademecum_fts5::{release_free_memory, sqlite_heap_bytes};
 pub use writer::{Durability, TableChanges, Writer};
 pub use yielding::{begin_work, cooperative_yield};

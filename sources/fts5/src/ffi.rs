@@ -1,10 +1,10 @@
-//! Callbacks for SQLite and calls into FTS5.
+//! Callbacks for SQLite, calls into FTS5, and the other calls of this program into C.
 //!
 //! SQLite invokes the callbacks on the thread that runs a statement, with pointers that are valid
 //! for the duration of the call. All other code is called from [`register`] with pointers obtained
 //! immediately before.
 
-#![expect(unsafe_code, reason = "SQLite is extended through its C interface only")]
+#![expect(unsafe_code, reason = "the interfaces of SQLite and of the allocator are in C")]
 
 use std::{
     cell::RefCell,
@@ -30,6 +30,16 @@ pub(crate) const SINK_POINTER_TYPE: &CStr = c"vademecum_sink";
 const POSTINGS_FUNCTION: &CStr = c"vademecum_postings";
 /// Names of the tokenizer in `CREATE VIRTUAL TABLE`: that of new tables, and one of version 0.1.0.
 const TOKENIZER_NAMES: [&CStr; 2] = [c"vademecum", c"vademecum_compact"];
+
+/// Gives free memory of this process back to the system. The allocator of glibc keeps what was freed
+/// below memory that is in use; others give it back themselves.
+pub fn release_free_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        // SAFETY: the function takes no pointer and may be called from any thread.
+        unsafe { libc::malloc_trim(0) };
+    }
+}
 
 /// Returns the memory that SQLite has allocated in this process, in bytes.
 #[must_use]

@@ -22,7 +22,7 @@ mod tokens;
 mod words;
 
 pub use collect::{Alternatives, collect_postings};
-pub use ffi::{register, sqlite_heap_bytes};
+pub use ffi::{register, release_free_memory, sqlite_heap_bytes};
 pub use language::{Language, Script};
 pub use letters::{is_letter, is_unspaced};
 pub use postings::{BLOCK_ROWS, Posting, Postings, PostingsBlock, SEGMENT_WORDS};
