@@ -2,7 +2,8 @@
 
 use std::{
     io::{self, Read as _},
-    process::ExitCode,
+    process::{self, ExitCode},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, bail};
@@ -10,10 +11,13 @@ use serde_json::{Value, json};
 
 use super::{
     common::CommonOptions,
-    output::print_json,
+    output::{print_error, print_json},
     profile::{ProfileAccess, report_failure},
 };
-use vademecum_sql::{Databases, ProfileConnection};
+use vademecum_sql::{Databases, ProfileConnection, driver::finish_cancellations};
+
+/// Maximum time to cancel a statement at the database when the program is interrupted.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Runs `work` with a connection to the database of a profile and returns the exit code. Without a
 /// name, the only profile is used. Errors are printed, as JSON too if `is_json` is set.
@@ -23,11 +27,53 @@ pub(super) async fn run_with_connection(
     is_json: bool,
     work: impl AsyncFnOnce(ProfileConnection) -> Result<()>,
 ) -> Result<ExitCode> {
-    let done = async { work(connect(common, profile).await?).await };
+    let done = async {
+        let connection = connect(common, profile).await?;
+        // The connection stays open until the end, because a tunnel closes with it.
+        run_until_interrupted(Box::pin(work(connection.clone()))).await
+    };
     // Boxed, because the futures of database clients are large.
     match Box::pin(done).await {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => report_failure(&error, is_json),
+    }
+}
+
+/// Runs `work`. When the program is interrupted or terminated, it cancels the statement at the
+/// database, and ends with the usual exit code: 128 and the number of the signal.
+async fn run_until_interrupted(work: impl Future<Output = Result<()>>) -> Result<()> {
+    // The work is dropped with this statement, which begins the cancellation.
+    let signal = tokio::select! {
+        done = work => return done,
+        signal = wait_for_signal() => signal,
+    };
+    finish_cancellations(CANCEL_TIMEOUT).await;
+    print_error("interrupted; the statement was cancelled");
+    // A thread may wait for standard output.
+    process::exit(128 + signal)
+}
+
+/// Waits for a signal to end, and returns its number.
+#[cfg(unix)]
+async fn wait_for_signal() -> i32 {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
+    let (Ok(mut interrupted), Ok(mut terminated)) = (signal(interrupt), signal(terminate)) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupted.recv() => interrupt.as_raw_value(),
+        _ = terminated.recv() => terminate.as_raw_value(),
+    }
+}
+
+/// Waits for a signal to end, and returns its number.
+#[cfg(not(unix))]
+async fn wait_for_signal() -> i32 {
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => 2,
+        Err(_) => std::future::pending().await,
     }
 }
 

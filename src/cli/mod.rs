@@ -31,6 +31,7 @@ mod progress;
 mod query;
 mod recall;
 mod restore;
+mod row_printer;
 mod schema;
 mod search;
 mod serve;

@@ -37,9 +37,16 @@ pub(super) fn print_json_line(value: &impl Serialize) -> Result<()> {
     Ok(())
 }
 
-/// Prints data for programs to standard output: unchanged, unless it is a terminal.
-pub(super) fn print_data(text: &str) {
-    if io::stdout().is_terminal() { print_line(text) } else { print_exact(text) }
+/// Prints lines of data for programs to standard output, each with its line break: unchanged, unless
+/// it is a terminal. Returns false if the output is closed.
+pub(super) fn print_batch(lines: &str) -> bool {
+    let mut output = io::stdout().lock();
+    let written = if output.is_terminal() {
+        output.write_all(sanitize_lines(lines).as_bytes())
+    } else {
+        output.write_all(lines.as_bytes())
+    };
+    written.and_then(|()| output.flush()).is_ok()
 }
 
 /// Prints text unchanged to standard output, also if it is a terminal.
@@ -57,7 +64,7 @@ pub(super) fn terminal_width() -> Option<usize> {
 }
 
 /// Escapes harmful characters of JSON, which occur only inside strings.
-fn escape_json(json: &str) -> String {
+pub(super) fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for letter in json.chars() {
         if letter != '\n' && is_harmful(letter) {

@@ -1,9 +1,13 @@
 //! Formats query results as text: table, CSV and TSV.
 
+use std::fmt::Write as _;
+
 use anyhow::Result;
 use console::measure_text_width;
 use serde_json::Value;
 use vademecum_services::text::sanitize;
+
+use super::output::escape_json;
 
 /// Maximum width of a column, in terminal columns. Longer cells are truncated.
 const MAX_COLUMN_WIDTH: usize = 60;
@@ -43,18 +47,21 @@ pub(super) fn format_table(names: &[&str], rows: &[Vec<Value>]) -> String {
     lines.join("\n")
 }
 
-/// Formats rows as comma-separated values.
-pub(super) fn format_csv(names: &[&str], rows: &[Vec<Value>]) -> Result<String> {
+/// Formats rows as comma-separated values, with a header if there are names.
+pub(super) fn format_csv(names: Option<&[&str]>, rows: &[Vec<Value>]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(names)?;
+    if let Some(names) = names {
+        writer.write_record(names)?;
+    }
     for row in rows {
         writer.write_record(row.iter().map(|value| value_text(value, "")))?;
     }
     Ok(String::from_utf8(writer.into_inner()?)?)
 }
 
-/// Formats rows as tab-separated values, with tabs and line breaks escaped and NULL as `\N`.
-pub(super) fn format_tsv(names: &[&str], rows: &[Vec<Value>]) -> String {
+/// Formats rows as tab-separated values, with tabs and line breaks escaped and NULL as `\N`, and with
+/// a header if there are names.
+pub(super) fn format_tsv(names: Option<&[&str]>, rows: &[Vec<Value>]) -> String {
     let values = |row: &Vec<Value>| {
         let cells = row.iter().map(|value| match value {
             Value::Null => "\\N".to_owned(),
@@ -62,9 +69,35 @@ pub(super) fn format_tsv(names: &[&str], rows: &[Vec<Value>]) -> String {
         });
         cells.collect::<Vec<_>>().join("\t")
     };
-    let header = names.iter().map(|name| escape_tsv(name)).collect::<Vec<_>>().join("\t");
-    let lines: Vec<String> = [header].into_iter().chain(rows.iter().map(values)).collect();
-    lines.join("\n")
+    let header =
+        names.map(|names| names.iter().map(|name| escape_tsv(name)).collect::<Vec<_>>().join("\t"));
+    let lines = header.into_iter().chain(rows.iter().map(values));
+    lines.map(|line| line + "\n").collect()
+}
+
+/// Formats each row as a line with a JSON object. A name that occurs again gets a number.
+pub(super) fn format_json_lines(names: &[&str], rows: &[Vec<Value>]) -> Result<String> {
+    let mut keys: Vec<String> = Vec::with_capacity(names.len());
+    for name in names {
+        let mut key = (*name).to_owned();
+        let mut number = 2;
+        while keys.contains(&key) {
+            key = format!("{name}_{number}");
+            number += 1;
+        }
+        keys.push(key);
+    }
+    let keys = keys.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+    let mut text = String::new();
+    for row in rows {
+        text.push('{');
+        for (column, (key, value)) in keys.iter().zip(row).enumerate() {
+            let comma = if column == 0 { "" } else { "," };
+            write!(text, "{comma}{key}:{value}")?;
+        }
+        text.push_str("}\n");
+    }
+    Ok(escape_json(&text))
 }
 
 fn escape_tsv(text: &str) -> String {
@@ -127,12 +160,19 @@ mod tests {
 
     #[test]
     fn separated_values_survive_round_trip() {
-        let written = format_csv(&["id", "name", "id"], &rows()).unwrap();
+        let written = format_csv(Some(&["id", "name", "id"]), &rows()).unwrap();
         let mut reader = csv::Reader::from_reader(written.as_bytes());
         let read: Vec<_> = reader.records().map(Result::unwrap).collect();
         assert_eq!(&read[0][1], "a\tb\n\"c\", \u{1b}[2J");
         assert_eq!((&read[0][2], &read[1][2]), ("", "[1,\"x\"]"));
-        let tsv = format_tsv(&["id", "na\tme"], &[vec![json!(null), json!("a\tb\\\n")]]);
-        assert_eq!(tsv, "id\tna\\tme\n\\N\ta\\tb\\\\\\n");
+        let row = [vec![json!(null), json!("a\tb\\\n")]];
+        let tsv = format_tsv(Some(&["id", "na\tme"]), &row);
+        assert_eq!(tsv, "id\tna\\tme\n\\N\ta\\tb\\\\\\n\n");
+        assert!(tsv.ends_with(&format_tsv(None, &row)), "later rows have no header");
+        let lines = format_json_lines(&["id", "name", "id"], &rows()).unwrap();
+        let lines: Vec<Value> =
+            lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines[1], json!({ "id": 20, "name": "東京", "id_2": [1, "x"] }));
+        assert_eq!((lines.len(), &lines[0]["name"]), (2, &json!("a\tb\n\"c\", \u{1b}[2J")));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use crate::support::{
     AllEngines, CommandOutput, HttpRequest, Library, McpClient, PROFILES, vademecum_command,
 };
+#[cfg(target_os = "linux")]
+use crate::support::{child_processes, peak_resident_mb, wait_until};
 
 const BREADS_SQL: &str = "CREATE TABLE breads (id integer PRIMARY KEY, name varchar(40), note varchar(40));\n\
     INSERT INTO breads VALUES (1, 'rye', 'dark, sour'), (2, 'spelt', NULL), (30, 'a\tb', '\"x\"');\n";
@@ -43,6 +45,11 @@ fn query_prints_rows_in_every_format() {
         assert_eq!(of("csv").stdout, csv, "{profile}");
         let tsv = "id\tname\tnote\n1\trye\tdark, sour\n2\tspelt\t\\N\n30\ta\\tb\t\"x\"\n";
         assert_eq!(of("tsv").stdout, tsv, "{profile}");
+        let lines = of("jsonl").stdout;
+        let lines: Vec<Value> =
+            lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines[1], json!({ "id": 2, "name": "spelt", "note": null }), "{profile}");
+        assert_eq!(lines.len(), 3, "{profile}");
         let table = "id  name   note\n--  -----  ----------\n 1  rye    dark, sour\n 2  spelt  NULL\n\
                      30  a b    \"x\"\n(3 rows)\n";
         assert_eq!(of("table").stdout, table, "{profile}");
@@ -303,5 +310,112 @@ fn stdio_server_exits_cleanly_on_signal() {
         assert!(sent.unwrap().success());
         assert_eq!(pipe.wait_for_exit(), Some(0), "{name}");
         assert!(begun.elapsed() < Duration::from_secs(5), "{name}");
+    }
+}
+
+/// A table of a hundred rows with a text of a hundred letters.
+fn hundred_rows() -> String {
+    let text = "x".repeat(100);
+    let rows: Vec<String> = (0..100).map(|number| format!("({number}, '{text}')")).collect();
+    format!(
+        "CREATE TABLE hundred (n integer, t varchar(100));\nINSERT INTO hundred VALUES {};\n",
+        rows.join(", ")
+    )
+}
+
+/// Starts a query on the database of a profile without narrow limits.
+fn spawn_query(trio: &AllEngines, arguments: &[&str]) -> Child {
+    let limits = "max_rows = 10000000\nmax_bytes = 4000000000\ntimeout_ms = 600000\n";
+    let settings = trio.library.write_file("large.toml", trio.profile_settings(limits));
+    let mut command = vademecum_command();
+    command.arg("query").args(arguments).arg("--config").arg(settings);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn rows_are_printed_as_they_arrive() {
+    const ROWS: usize = 300_000;
+    let trio = AllEngines::with_statements(&hundred_rows());
+    let sql = format!(
+        "SELECT a.n, b.n AS m, c.t FROM hundred a, hundred b, hundred c WHERE a.n < {}",
+        ROWS / 10_000
+    );
+    for profile in PROFILES {
+        for form in ["csv", "jsonl"] {
+            let arguments = ["--profile", profile, "--format", form, &sql];
+            let mut process = spawn_query(&trio, &arguments);
+            let output = BufReader::new(process.stdout.take().unwrap());
+            let header = usize::from(form == "csv");
+            let mut peak = 0;
+            for (number, line) in output.lines().enumerate() {
+                assert!(line.unwrap().len() > 100 || number < header);
+                // The program waits for this reader, so it still runs.
+                if number == ROWS / 2 {
+                    peak = peak_resident_mb(process.id());
+                }
+                assert!(number < ROWS + header);
+            }
+            assert!(process.wait().unwrap().success(), "{profile} {form}");
+            assert!((1..100).contains(&peak), "{profile} {form}: {peak} MB");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn closed_output_ends_query() {
+    let trio = AllEngines::with_statements(&hundred_rows());
+    let sql = "SELECT a.n FROM hundred a, hundred b, hundred c";
+    for profile in PROFILES {
+        let arguments = ["--profile", profile, "--format", "tsv", sql];
+        let mut process = spawn_query(&trio, &arguments);
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(process.wait().unwrap().success(), "{profile}");
+        assert_eq!(line, "n\n");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn interrupt_cancels_statement_at_database() {
+    let trio = AllEngines::with_statements(&hundred_rows());
+    let tables: Vec<String> = (0..9).map(|number| format!("hundred t{number}")).collect();
+    let sql = format!("SELECT count(*) FROM {} WHERE t0.n + t8.n < 0", tables.join(", "));
+    let running = |profile: &str| match profile {
+        "pg" => trio.query_count(
+            profile,
+            "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' \
+             AND datname = current_database() AND query LIKE '%hundred%' \
+             AND pid <> pg_backend_pid()",
+        ),
+        _ => trio.query_count(
+            profile,
+            "SELECT count(*) FROM information_schema.processlist WHERE db = database() \
+             AND info LIKE '%hundred%' AND id <> connection_id()",
+        ),
+    };
+    for (profile, signal, code) in
+        [("pg", "TERM", 143), ("maria", "INT", 130), ("pg", "INT", 130), ("lite", "TERM", 143)]
+    {
+        let mut process = spawn_query(&trio, &["--profile", profile, "--format", "csv", &sql]);
+        let mut readers = Vec::new();
+        wait_until("the statement to run", || match profile {
+            "lite" => {
+                readers = child_processes(process.id());
+                readers.iter().any(|reader| reader.cpu_ticks > 10)
+            }
+            _ => running(profile) == 1,
+        });
+        let id = process.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        assert_eq!(process.wait().unwrap().code(), Some(code), "{profile}");
+        match profile {
+            "lite" => wait_until("the reader to end", || {
+                !readers.iter().any(|reader| reader.is_running())
+            }),
+            _ => wait_until("the statement to end", || running(profile) == 0),
+        }
     }
 }

@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 use super::{
     Engine, ErrorCode, Parameter, Profile, Profiles, QueryCaps, Rows, SqlError,
     counted::Counted,
-    driver::{self, Database, HypotheticalIndexes, PoolLoad, WriteResult},
+    driver::{self, Database, HypotheticalIndexes, PoolLoad, RowSender, WriteResult},
     guard::{self, ReadOnlyQuery},
     lanes::{Attempt, LanePermit, StatementLanes},
 };
@@ -148,6 +148,20 @@ impl ProfileConnection {
         log_failure(&self.profile, Box::pin(self.run_in_lane(&query, parameters, caps)).await)
     }
 
+    /// Checks that a statement only reads, then runs it, and sends its rows as they arrive; the
+    /// last ones are returned. It waits for the main lane, because it must not run twice.
+    pub async fn stream_query(
+        &self,
+        text: &str,
+        caps: QueryCaps,
+        sender: &RowSender,
+    ) -> Result<Rows, SqlError> {
+        let query = guard::check_query(self.engine(), text)?;
+        let _permit = self.acquire_lane(Attempt::MainOnly, Instant::now(), caps.timeout).await?;
+        let rows = self.open.database.run_query(&query, &[], caps, Some(sender));
+        log_failure(&self.profile, Box::pin(rows).await)
+    }
+
     /// Runs a query in the lane that is free first, and again if it exceeds a time slice there.
     async fn run_in_lane(
         &self,
@@ -161,11 +175,11 @@ impl ProfileConnection {
             let timeout = caps.timeout.saturating_sub(arrival.elapsed());
             let permit = self.acquire_lane(attempt, arrival, timeout).await?;
             let Some(slice) = permit.time_slice().filter(|slice| *slice < caps.timeout) else {
-                return database.run_query(query, parameters, caps).await;
+                return database.run_query(query, parameters, caps, None).await;
             };
             let begun = Instant::now();
             let sliced = QueryCaps { timeout: slice, ..caps };
-            let answer = database.run_query(query, parameters, sliced).await;
+            let answer = database.run_query(query, parameters, sliced, None).await;
             let is_over = begun.elapsed() >= slice;
             match answer {
                 Err(SqlError { code: ErrorCode::XsqlDbExecFailed, .. }) if is_over => {

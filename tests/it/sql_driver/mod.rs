@@ -47,7 +47,7 @@ async fn read_with_caps(
     caps: QueryCaps,
 ) -> Result<Rows, SqlError> {
     let query = guard::check_query(database.engine(), query).unwrap();
-    database.run_query(&query, &[], caps).await
+    database.run_query(&query, &[], caps, None).await
 }
 
 /// Runs a read-only query with the default caps.

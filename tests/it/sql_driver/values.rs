@@ -272,10 +272,10 @@ async fn parameters_convert_to_expected_type() {
         (file.open(1), "SELECT ? + 1, date(?), ?, ?"),
     ] {
         let query = guard::check_query(database.engine(), query).unwrap();
-        let rows = database.run_query(&query, &given, DEFAULT_CAPS).await.unwrap().rows;
+        let rows = database.run_query(&query, &given, DEFAULT_CAPS, None).await.unwrap().rows;
         let real = if database.engine() == Engine::Sqlite { json!(1.5) } else { json!("1.5") };
         assert_eq!(rows, [[json!(8), json!("2024-02-29"), real, json!(null)]], "{database:?}");
-        let error = database.run_query(&query, &given[..1], DEFAULT_CAPS).await.unwrap_err();
+        let error = database.run_query(&query, &given[..1], DEFAULT_CAPS, None).await.unwrap_err();
         assert_eq!(error.message, "the statement has 4 parameters, and 1 values were given");
     }
 }

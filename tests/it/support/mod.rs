@@ -47,7 +47,7 @@ pub(crate) use oauth::{
 #[cfg(unix)]
 pub(crate) use process::terminate;
 #[cfg(target_os = "linux")]
-pub(crate) use process::{child_processes, resident_mb};
+pub(crate) use process::{child_processes, peak_resident_mb, resident_mb};
 pub(crate) use provider::{FakeProvider, ProviderReply, ProviderRequest};
 #[cfg(target_os = "linux")]
 pub(crate) use raw_websocket::{Opcode, RawWebSocket, encode_frame};

@@ -10,8 +10,19 @@ pub(crate) fn terminate(process: u32) {
 /// Returns the resident memory of a process, in MiB.
 #[cfg(target_os = "linux")]
 pub(crate) fn resident_mb(process: u32) -> u64 {
+    memory_mb(process, "VmRSS:")
+}
+
+/// Returns the largest resident memory that a process has had, in MiB.
+#[cfg(target_os = "linux")]
+pub(crate) fn peak_resident_mb(process: u32) -> u64 {
+    memory_mb(process, "VmHWM:")
+}
+
+#[cfg(target_os = "linux")]
+fn memory_mb(process: u32, field: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1_024
 }
 

@@ -19,7 +19,7 @@ pub async fn query_version(database: &Database, profile: &Profile) -> Result<Str
     let query = guard::check_query(profile.engine(), "SELECT 1")?;
     let caps: QueryCaps = profile.query_caps();
     let none: [Parameter; 0] = [];
-    database.run_query(&query, &none, caps).await?;
+    database.run_query(&query, &none, caps, None).await?;
     database.server_version(caps.timeout).await
 }
 

@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::{
     ConnectionTarget, Engine, ErrorCode, Parameter, QueryCaps, Rows, SqlError,
     driver::{
-        DatabaseRights, HypotheticalIndexes, MySql, PoolLoad, Postgres, WriteResult, sqlite::Sqlite,
+        DatabaseRights, HypotheticalIndexes, MySql, PoolLoad, Postgres, RowSender, WriteResult,
+        sqlite::Sqlite,
     },
     guard::{ReadOnlyQuery, WriteStatement},
 };
@@ -53,18 +54,20 @@ impl Database {
         }
     }
 
-    /// Runs a query in a read-only transaction.
+    /// Runs a query in a read-only transaction. With a `sender`, it sends rows as they arrive,
+    /// and returns the last ones.
     pub async fn run_query(
         &self,
         query: &ReadOnlyQuery,
         parameters: &[Parameter],
         caps: QueryCaps,
+        sender: Option<&RowSender>,
     ) -> Result<Rows, SqlError> {
         self.check_engine(query.engine())?;
         match &self.driver {
-            Driver::Postgres(database) => database.run_query(query, parameters, caps).await,
-            Driver::MySql(database) => database.run_query(query, parameters, caps).await,
-            Driver::Sqlite(database) => database.run_query(query, parameters, caps).await,
+            Driver::Postgres(database) => database.run_query(query, parameters, caps, sender).await,
+            Driver::MySql(database) => database.run_query(query, parameters, caps, sender).await,
+            Driver::Sqlite(database) => database.run_query(query, parameters, caps, sender).await,
         }
     }
 

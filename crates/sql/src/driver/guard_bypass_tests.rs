@@ -50,7 +50,7 @@ async fn run_unguarded(
     kind: StatementKind,
 ) -> Result<Rows, SqlError> {
     let query = ReadOnlyQuery::unguarded(database.engine(), text, kind);
-    database.run_query(&query, &[], CAPS).await
+    database.run_query(&query, &[], CAPS, None).await
 }
 
 #[tokio::test]

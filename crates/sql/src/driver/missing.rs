@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     ErrorCode, Parameter, QueryCaps, Rows, ServerTarget, SqlError,
-    driver::{DatabaseRights, HypotheticalIndexes, PoolLoad, WriteResult},
+    driver::{DatabaseRights, HypotheticalIndexes, PoolLoad, RowSender, WriteResult},
     guard::{ReadOnlyQuery, WriteStatement},
 };
 
@@ -30,6 +30,7 @@ impl MissingDriver {
         _: &ReadOnlyQuery,
         _: &[Parameter],
         _: QueryCaps,
+        _: Option<&RowSender>,
     ) -> Result<Rows, SqlError> {
         match *self {}
     }

@@ -4,6 +4,7 @@
 //! is one prepared statement in a read-only transaction, with a timeout and row limits enforced by
 //! the server, on a connection that is reset or closed afterwards.
 
+mod cancellation;
 mod database;
 mod error;
 mod hypothetical_indexes;
@@ -44,10 +45,12 @@ mod write_result;
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod guard_bypass_tests;
 
+pub use cancellation::finish_cancellations;
 pub use database::Database;
 pub use hypothetical_indexes::HypotheticalIndexes;
 pub use pool_load::PoolLoad;
 pub use rights::DatabaseRights;
+pub use row_collector::RowSender;
 pub use sqlite::{SqliteReaderSettings, run_sqlite_reader, set_sqlite_readers};
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub use tls::client_config as tls_client_config;

@@ -7,12 +7,14 @@ use mysql_async::{
     Conn, DriverError, Error, Opts, OptsBuilder, Params, Row, SslOpts, Value, prelude::Queryable,
 };
 use secrecy::ExposeSecret;
-use tokio::{runtime::Handle, time};
+use tokio::time;
 
 use crate::{
     Parameter, QueryCaps, Rows, ServerTarget, SqlError, TlsMode,
     driver::{
-        DatabaseRights, PoolLoad, WriteResult, error,
+        DatabaseRights, PoolLoad, RowSender, WriteResult,
+        cancellation::spawn_cancellation,
+        error,
         mysql_error::{connect_error, statement_error},
         mysql_guard::{self, LoadableFunctions},
         mysql_value,
@@ -56,6 +58,7 @@ impl MySql {
         query: &ReadOnlyQuery,
         parameters: &[Parameter],
         caps: QueryCaps,
+        sender: Option<&RowSender>,
     ) -> Result<Rows, SqlError> {
         // Limit the rows on the server: one more than needed shows that there are more.
         let most_rows = match query.kind() {
@@ -71,7 +74,7 @@ impl MySql {
         let mut session = self.pool.begin_transaction(transaction).await?;
         let answer = await_reply(
             caps.timeout,
-            session.check_and_fetch_rows(&self.allowed_functions, query, parameters, caps),
+            session.check_and_fetch_rows(&self.allowed_functions, query, parameters, caps, sender),
         );
         let answer = answer.await?;
         match &answer {
@@ -149,6 +152,7 @@ async fn fetch_rows(
     text: &str,
     parameters: &[Parameter],
     caps: QueryCaps,
+    sender: Option<&RowSender>,
 ) -> Result<(Rows, bool), SqlError> {
     let failed = |fault| statement_error(&fault, caps.timeout);
     let statement = connection.prep(text).await.map_err(failed)?;
@@ -158,7 +162,11 @@ async fn fetch_rows(
     }
     let mut answer =
         connection.exec_iter(statement, bind_parameters(parameters)).await.map_err(failed)?;
-    let mut gathered = RowCollector::new(mysql_value::describe_columns(answer.columns_ref()), caps);
+    let shows_passwords = mysql_value::shows_passwords(text);
+    // Passwords are hidden when all rows are there.
+    let sender = sender.filter(|_| !shows_passwords);
+    let columns = mysql_value::describe_columns(answer.columns_ref());
+    let mut gathered = RowCollector::new(columns, caps, sender);
     let mut has_unread_rows = false;
     while let Some(row) = answer.next().await.map_err(failed)? {
         if gathered.skip_row() {
@@ -168,9 +176,10 @@ async fn fetch_rows(
             has_unread_rows = true;
             break;
         }
+        gathered.send_batch().await?;
     }
     let mut rows = gathered.into_rows();
-    if mysql_value::shows_passwords(text) {
+    if shows_passwords {
         mysql_value::hide_passwords(&mut rows.rows);
     }
     Ok((rows, has_unread_rows))
@@ -193,7 +202,7 @@ async fn execute_write(
         connection.exec_iter(statement, bind_parameters(parameters)).await.map_err(failed)?;
     let columns = mysql_value::describe_columns(answer.columns_ref());
     let gives_rows = !columns.is_empty();
-    let mut gathered = RowCollector::new(columns, caps);
+    let mut gathered = RowCollector::new(columns, caps, None);
     let (mut counted, mut has_room) = (0, true);
     while let Some(row) = answer.next().await.map_err(failed)? {
         counted += 1;
@@ -324,12 +333,13 @@ impl MySqlSession {
         query: &ReadOnlyQuery,
         parameters: &[Parameter],
         caps: QueryCaps,
+        sender: Option<&RowSender>,
     ) -> Result<FetchedRows, SqlError> {
         let (connection, loadable) = (&mut self.connection, self.loadable);
         let keeps_state =
             mysql_guard::check_statement(connection, loadable, allowed, query, caps).await?;
         let (rows, has_unread_rows) =
-            fetch_rows(connection, query.text(), parameters, caps).await?;
+            fetch_rows(connection, query.text(), parameters, caps, sender).await?;
         Ok(FetchedRows { rows, has_unread_rows, keeps_state })
     }
 
@@ -378,9 +388,7 @@ impl PooledConnection for MySqlSession {
             beside.query_drop(format!("KILL CONNECTION {id}")).await?;
             beside.disconnect().await
         };
-        if let Ok(runtime) = Handle::try_current() {
-            // On failure, the server has already closed the connection or its own timeout will.
-            drop(runtime.spawn(time::timeout(KILL_TIMEOUT, kill)));
-        }
+        // On failure, the server has already closed the connection or its own timeout will.
+        spawn_cancellation(async { drop(time::timeout(KILL_TIMEOUT, kill).await) });
     }
 }

@@ -7,14 +7,16 @@ use std::{
 
 use deadpool::managed::{Manager, Metrics, RecycleResult};
 use serde_json::Value;
-use tokio::{runtime::Handle, task::AbortHandle, time};
+use tokio::{task::AbortHandle, time};
 use tokio_postgres::{Client, Error, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{
     Parameter, QueryCaps, Rows, ServerTarget, SqlError,
     driver::{
-        DatabaseRights, HypotheticalIndexes, PoolLoad, WriteResult, error,
+        DatabaseRights, HypotheticalIndexes, PoolLoad, RowSender, WriteResult,
+        cancellation::spawn_cancellation,
+        error,
         pool::{
             CANCEL_GRACE, ConnectionPool, PooledConnection, TransactionOptions, await_reply,
             check_clean,
@@ -60,14 +62,13 @@ impl Postgres {
         query: &ReadOnlyQuery,
         parameters: &[Parameter],
         caps: QueryCaps,
+        sender: Option<&RowSender>,
     ) -> Result<Rows, SqlError> {
         let session =
             self.pool.begin_transaction(TransactionOptions::read_only(caps.timeout)).await?;
-        let answer = await_reply(
-            caps.timeout,
-            postgres_rows::fetch_rows(&session.client, &session.check, query, parameters, caps),
-        );
-        let answer = answer.await?;
+        let (client, check) = (&session.client, &session.check);
+        let fetch = postgres_rows::fetch_rows(client, check, query, parameters, caps, sender);
+        let answer = await_reply(caps.timeout, fetch).await?;
         match &answer {
             Ok(fetched) if fetched.keeps_state => ConnectionPool::close(session),
             Ok(fetched) if fetched.has_unread_rows => {}
@@ -268,9 +269,8 @@ impl PooledConnection for PostgresSession {
             }
             task.abort();
         };
-        match Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(cancel)),
-            Err(_) => self.task.abort(),
+        if !spawn_cancellation(cancel) {
+            self.task.abort();
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::{
         lossless_json::{self, ObjectMembers},
         postgres_error::statement_error,
         postgres_guard::{CheckedStatement, StatementCheck},
-        row_collector::{FetchedRows, RowCollector, json_length},
+        row_collector::{FetchedRows, RowCollector, RowSender, json_length},
     },
     guard::{ReadOnlyQuery, StatementKind, WriteStatement},
 };
@@ -36,6 +36,7 @@ pub(super) async fn fetch_rows(
     query: &ReadOnlyQuery,
     parameters: &[Parameter],
     caps: QueryCaps,
+    sender: Option<&RowSender>,
 ) -> Result<FetchedRows, SqlError> {
     // The text is prepared alone first: only a single valid statement is wrapped.
     let CheckedStatement { plain, keeps_state } =
@@ -53,8 +54,8 @@ pub(super) async fn fetch_rows(
     let rows = start_query(client, &statement, parameters, caps).await?;
     // A wrapped query already skips the offset on the server.
     let before = if shape == RowFormat::Json { 0 } else { caps.offset };
-    let mut gathered =
-        RowCollector::new(describe_columns(&plain), QueryCaps { offset: before, ..caps });
+    let caps_here = QueryCaps { offset: before, ..caps };
+    let mut gathered = RowCollector::new(describe_columns(&plain), caps_here, sender);
     let counted = collect_rows(rows, shape, &plain, &mut gathered, caps).await?;
     let rows = gathered.into_rows();
     // For a wrapped query the server stops after one row more than needed.
@@ -85,7 +86,7 @@ pub(super) async fn execute_write(
             None => (plain.clone(), RowFormat::Text),
         };
     let rows = start_query(client, &statement, parameters, caps).await?;
-    let mut gathered = RowCollector::new(describe_columns(&plain), caps);
+    let mut gathered = RowCollector::new(describe_columns(&plain), caps, None);
     let rows_affected = collect_all_rows(rows, shape, &plain, &mut gathered, caps).await?;
     Ok(WriteResult { rows_affected, rows: gathered.into_rows() })
 }
@@ -183,6 +184,7 @@ async fn collect_rows(
         if !push_row(&row, shape, plain, gathered, caps)? {
             break;
         }
+        gathered.send_batch().await?;
     }
     Ok(counted)
 }

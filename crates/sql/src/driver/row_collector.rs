@@ -1,8 +1,15 @@
 //! Collector for incoming rows, up to the limits of a statement.
 
 use serde_json::Value;
+use tokio::sync::mpsc;
 
-use crate::{Column, QueryCaps, Rows};
+use crate::{Column, ErrorCode, QueryCaps, Rows, SqlError};
+
+/// Minimum size of rows that are sent together, in bytes of JSON.
+const BATCH_BYTES: usize = 64 << 10;
+
+/// Receives the rows of a statement as they arrive. A full channel slows the database down.
+pub type RowSender = mpsc::Sender<Rows>;
 
 /// Rows of a query, and the state in which it leaves the connection.
 pub(super) struct FetchedRows {
@@ -71,13 +78,16 @@ impl RowLimits {
 pub(super) struct RowCollector {
     rows: Rows,
     limits: RowLimits,
+    sender: Option<RowSender>,
+    /// Size of `rows`, in bytes of JSON.
+    batch_bytes: usize,
 }
 
 impl RowCollector {
-    /// Creates an empty collector.
-    pub(super) fn new(columns: Vec<Column>, caps: QueryCaps) -> Self {
+    /// Creates an empty collector. With a `sender`, rows are sent in batches.
+    pub(super) fn new(columns: Vec<Column>, caps: QueryCaps, sender: Option<&RowSender>) -> Self {
         let rows = Rows { columns, rows: Vec::new(), truncated: false };
-        Self { rows, limits: RowLimits::new(caps) }
+        Self { rows, limits: RowLimits::new(caps), sender: sender.cloned(), batch_bytes: 0 }
     }
 
     /// Returns true if the next row lies before the offset and need not be decoded.
@@ -91,8 +101,20 @@ impl RowCollector {
         let is_within = self.limits.take_row(bytes);
         if is_within {
             self.rows.rows.push(row);
+            self.batch_bytes += bytes;
         }
         is_within
+    }
+
+    /// Sends the rows if there is a sender and they are a batch.
+    pub(super) async fn send_batch(&mut self) -> Result<(), SqlError> {
+        let is_batch = self.batch_bytes >= BATCH_BYTES;
+        let Some(sender) = self.sender.as_ref().filter(|_| is_batch) else { return Ok(()) };
+        self.batch_bytes = 0;
+        let rows = std::mem::take(&mut self.rows.rows);
+        let batch = Rows { columns: self.rows.columns.clone(), rows, truncated: false };
+        let closed = || SqlError::new(ErrorCode::XsqlInternal, "the rows are no longer received");
+        sender.send(batch).await.map_err(|_| closed())
     }
 
     /// Marks the result as truncated. Always returns false.
@@ -169,7 +191,7 @@ mod tests {
 
     #[test]
     fn collector_truncates_after_max_rows() {
-        let mut gathered = RowCollector::new(Vec::new(), query_caps(2, 100));
+        let mut gathered = RowCollector::new(Vec::new(), query_caps(2, 100), None);
         assert!(gathered.push_row(vec![json!(1)], 3));
         assert!(gathered.push_row(vec![json!(2)], 3));
         assert!(!gathered.limits.truncated());
@@ -178,17 +200,33 @@ mod tests {
         assert_eq!(gathered.into_rows().rows.len(), 2);
     }
 
+    #[tokio::test]
+    async fn collector_sends_rows_in_batches() {
+        let (sender, mut batches) = mpsc::channel(1);
+        let caps = query_caps(1_000, 1 << 20);
+        let mut gathered = RowCollector::new(Vec::new(), caps, Some(&sender));
+        for _ in 0..3 {
+            assert!(gathered.push_row(vec![json!("x")], BATCH_BYTES / 2));
+            gathered.send_batch().await.unwrap();
+        }
+        assert_eq!(batches.try_recv().unwrap().rows.len(), 2);
+        assert!(batches.try_recv().is_err());
+        drop(batches);
+        assert!(gathered.push_row(vec![json!("x")], BATCH_BYTES));
+        gathered.send_batch().await.unwrap_err();
+    }
+
     #[test]
     fn collector_skips_rows_before_offset() {
         let mut gathered =
-            RowCollector::new(Vec::new(), QueryCaps { offset: 2, ..query_caps(2, 100) });
+            RowCollector::new(Vec::new(), QueryCaps { offset: 2, ..query_caps(2, 100) }, None);
         let passed: Vec<bool> = (0..4).map(|_| gathered.skip_row()).collect();
         assert_eq!(passed, [true, true, false, false]);
     }
 
     #[test]
     fn collector_drops_row_beyond_max_bytes() {
-        let mut gathered = RowCollector::new(Vec::new(), query_caps(10, 5));
+        let mut gathered = RowCollector::new(Vec::new(), query_caps(10, 5), None);
         assert!(gathered.push_row(vec![json!(1)], 3));
         assert!(!gathered.push_row(vec![json!("long")], 8));
         let rows = gathered.into_rows();

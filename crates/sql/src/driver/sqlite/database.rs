@@ -22,7 +22,7 @@ use super::{
 use crate::{
     ErrorCode, Parameter, QueryCaps, Rows, SqlError,
     counted::Counted,
-    driver::{DatabaseRights, PoolLoad, WriteResult},
+    driver::{DatabaseRights, PoolLoad, RowSender, WriteResult},
     guard::{ReadOnlyQuery, StatementKind, WriteStatement},
 };
 
@@ -48,13 +48,14 @@ impl Sqlite {
         query: &ReadOnlyQuery,
         parameters: &[Parameter],
         caps: QueryCaps,
+        sender: Option<&RowSender>,
     ) -> Result<Rows, SqlError> {
         let is_pragma = query.kind() == StatementKind::Show;
         let request =
             ReadRequest::new(self.path.clone(), query.text(), parameters, is_pragma, caps);
         if let Some(readers) = sqlite_readers() {
             let _running = Counted::new(&self.running);
-            return readers.read(&request, caps).await;
+            return readers.read(&request, caps, sender).await;
         }
         let read = move |deadline: StatementDeadline| {
             let mut rows = Rows::default();

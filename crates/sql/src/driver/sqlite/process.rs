@@ -10,6 +10,7 @@ use std::{
 
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::runtime::Handle;
 use vademecum_sandbox::{ChildSettings, Restrictions, Worker, WorkerFailure, child_command};
 
 use super::{
@@ -17,7 +18,10 @@ use super::{
     message::{ReadRequest, ReaderReply, ReaderSettings},
     settings::SqliteReaderSettings,
 };
-use crate::{QueryCaps, Rows, driver::row_collector::RowCollector};
+use crate::{
+    QueryCaps, Rows,
+    driver::row_collector::{RowCollector, RowSender},
+};
 
 /// Subcommand of the program that calls [`run_sqlite_reader`](super::run_sqlite_reader).
 const SUBCOMMAND: &str = "sqlite-reader";
@@ -75,6 +79,7 @@ impl ReaderProcess {
         request: &ReadRequest,
         caps: QueryCaps,
         deadline: Instant,
+        sender: Option<&RowSender>,
     ) -> Result<Rows, ReadFailure> {
         // A process that cannot receive anything has ended.
         self.worker.send(request, deadline).map_err(|_| ReadFailure::Crashed)?;
@@ -85,12 +90,15 @@ impl ReaderProcess {
         loop {
             match (self.read_reply(max_line)?, rows.take()) {
                 (Line::Reply(ReaderReply::Columns(columns)), None) => {
-                    rows = Some(RowCollector::new(columns, caps));
+                    rows = Some(RowCollector::new(columns, caps, sender));
                 }
                 (Line::Row(row, bytes), Some(mut begun)) => {
                     if !begun.push_row(row, bytes) {
                         return Err(unexpected_reply());
                     }
+                    // This is a thread of the pool for blocking work.
+                    let received = Handle::current().block_on(begun.send_batch());
+                    received.map_err(|error| ReadFailure::NotSent(error.message))?;
                     rows = Some(begun);
                 }
                 (Line::Reply(ReaderReply::Done { truncated }), Some(mut all)) => {

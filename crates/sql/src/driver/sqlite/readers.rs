@@ -16,7 +16,7 @@ use super::{
     failure::ReadFailure, message::ReadRequest, process::ReaderProcess,
     settings::SqliteReaderSettings,
 };
-use crate::{QueryCaps, Rows, SqlError};
+use crate::{QueryCaps, Rows, SqlError, driver::RowSender};
 
 /// Maximum number of processes that wait for a statement.
 const MAX_IDLE_PROCESSES: usize = 3;
@@ -51,9 +51,10 @@ impl SqliteReaders {
         &self,
         request: &ReadRequest,
         caps: QueryCaps,
+        sender: Option<&RowSender>,
     ) -> Result<Rows, SqlError> {
         let deadline = Instant::now() + caps.timeout;
-        let done = self.run(request, caps, deadline).await;
+        let done = self.run(request, caps, deadline, sender).await;
         done.map_err(|failure| failure.into_error(caps, self.settings.limits))
     }
 
@@ -63,6 +64,7 @@ impl SqliteReaders {
         request: &ReadRequest,
         caps: QueryCaps,
         deadline: Instant,
+        sender: Option<&RowSender>,
     ) -> Result<Rows, ReadFailure> {
         let mut idle = self.take_idle(&request.path);
         loop {
@@ -72,8 +74,10 @@ impl SqliteReaders {
             };
             let sent = request.with_timeout(deadline.saturating_duration_since(Instant::now()));
             let guard = process.kill_guard();
+            let sender = sender.cloned();
             let run = spawn_blocking(move || {
-                let done = process.run(&sent, caps, deadline + INTERRUPT_GRACE);
+                let deadline = deadline + INTERRUPT_GRACE;
+                let done = process.run(&sent, caps, deadline, sender.as_ref());
                 (process, done)
             });
             let (mut process, done) = run.await.map_err(|error| not_run(&error))?;
