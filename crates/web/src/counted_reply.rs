@@ -52,10 +52,10 @@ fn count_for_user(response: &ServiceResponse<impl MessageBody>) -> Option<InFlig
     Some(state.service.bytes_in_flight(user))
 }
 
-/// A body that is handed over in parts, so that it is counted until all but the last are accepted.
+/// A body that is passed on in parts, so that it is counted until all but the last are accepted.
 struct CountedBody {
     body: BoxBody,
-    /// What is left of the last part of `body`.
+    /// The rest of the last part of `body`.
     rest: Bytes,
     _in_flight: Option<InFlightBytes>,
 }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[actix::test]
-    async fn body_is_handed_over_in_parts() {
+    async fn body_is_passed_on_in_parts() {
         let text = "x".repeat(MAX_CHUNK_BYTES * 2 + 1);
         let body = BoxBody::new(text.clone());
         let mut body = CountedBody { body, rest: Bytes::new(), _in_flight: None };

@@ -17,7 +17,7 @@ pub(crate) struct EventStream {
     /// Final message; the stream ends after it.
     last: Option<LocalBoxFuture<'static, Option<OutboundMessage>>>,
     keep_alive_timer: Interval,
-    /// Bytes in flight of the messages that were handed over last. The connection asks for the next
+    /// Bytes in flight of the messages that were sent last. The connection asks for the next
     /// ones when the client has accepted most of them.
     in_flight: Vec<InFlightBytes>,
 }
@@ -60,7 +60,7 @@ impl EventStream {
             let Some(last) = &mut self.last else {
                 // Messages sent before the end are still delivered.
                 let message = self.messages.recv().await?;
-                return Some(self.hand_over(vec![message]));
+                return Some(self.take_events(vec![message]));
             };
             tokio::select! {
                 biased;
@@ -73,18 +73,18 @@ impl EventStream {
                     rest.extend(message);
                     self.messages.close();
                     if !rest.is_empty() {
-                        return Some(self.hand_over(rest));
+                        return Some(self.take_events(rest));
                     }
                 }
                 // No sender is left: the session has ended.
-                message = self.messages.recv() => return Some(self.hand_over(vec![message?])),
+                message = self.messages.recv() => return Some(self.take_events(vec![message?])),
                 _ = self.keep_alive_timer.tick() => return Some(Bytes::from_static(b": keep-alive\n\n")),
             }
         }
     }
 
     /// Formats messages as events, and keeps their bytes in flight.
-    fn hand_over(&mut self, messages: Vec<OutboundMessage>) -> Bytes {
+    fn take_events(&mut self, messages: Vec<OutboundMessage>) -> Bytes {
         let events: Vec<Bytes> = messages.iter().map(|it| format_event(&it.text)).collect();
         self.in_flight.extend(messages.into_iter().filter_map(|it| it.in_flight));
         events.concat().into()

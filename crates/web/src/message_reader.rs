@@ -149,7 +149,7 @@ impl MessageReader {
         self.resize(bytes)
     }
 
-    /// Hands over a complete message with its bytes in flight.
+    /// Returns a complete message with its bytes in flight.
     fn finish_message(&mut self, text: String) -> Result<Incoming, CloseReason> {
         self.unfinished_since = None;
         let mut in_flight = self.in_flight.split_off(text.capacity());

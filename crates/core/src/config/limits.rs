@@ -48,7 +48,7 @@ pub struct Limits {
     /// At least four messages of the maximum size.
     pub bytes_in_flight_per_user: NonZeroUsize,
     /// The same for all users together (503). Four messages of the maximum size of each user are not
-    /// counted, so that no user is locked out.
+    /// counted, so that no user is locked out, until they take as much again.
     pub bytes_in_flight_in_all: NonZeroUsize,
 }
 

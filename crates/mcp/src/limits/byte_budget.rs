@@ -3,7 +3,7 @@
 //!
 //! Each user has a budget, and the server has one. The first bytes of a user, as many as one message
 //! needs, do not count against that of the server: users who together exhaust it keep no other user
-//! from sending one message at a time.
+//! from sending one message at a time. All bytes together take at most twice the budget.
 
 use std::{
     collections::HashMap,
@@ -41,8 +41,10 @@ pub struct ByteBudget {
 #[derive(Debug, Default)]
 struct Ledger {
     per_user: HashMap<UserId, usize>,
+    /// Bytes of all users.
+    all: usize,
     /// Bytes of all users beyond those that are reserved for each.
-    in_all: usize,
+    unreserved: usize,
 }
 
 impl ByteBudget {
@@ -58,7 +60,7 @@ impl ByteBudget {
 
     /// Returns the number of bytes in flight of all users.
     pub fn bytes(&self) -> usize {
-        self.ledger().per_user.values().sum()
+        self.ledger().all
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
@@ -81,16 +83,19 @@ impl ByteBudget {
         let before = ledger.per_user.get(user).copied().unwrap_or_default();
         let after = before.saturating_sub(old).saturating_add(new);
         let beyond = |bytes: usize| bytes.saturating_sub(reserved_per_user);
-        let total = ledger.in_all.saturating_sub(beyond(before)).saturating_add(beyond(after));
+        let unreserved =
+            ledger.unreserved.saturating_sub(beyond(before)).saturating_add(beyond(after));
+        let all = ledger.all.saturating_sub(before).saturating_add(after);
         if is_enforced && new > old {
             if after > per_user {
                 return Err(Failure::too_many_bytes(per_user));
             }
-            if total > in_all && total > ledger.in_all {
+            let is_full = unreserved > in_all && unreserved > ledger.unreserved;
+            if is_full || all > in_all.saturating_mul(2) {
                 return Err(Failure::too_many_bytes_in_all(in_all));
             }
         }
-        ledger.in_all = total;
+        (ledger.unreserved, ledger.all) = (unreserved, all);
         if after == 0 {
             ledger.per_user.remove(user);
         } else if let Some(bytes) = ledger.per_user.get_mut(user) {
@@ -131,7 +136,7 @@ impl InFlightBytes {
         self
     }
 
-    /// Hands over that many of these bytes, or all of them if there are fewer.
+    /// Splits off that many of these bytes, or all of them if there are fewer.
     #[must_use]
     pub fn split_off(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
@@ -200,6 +205,21 @@ mod tests {
         assert!(refused.message.contains("limits.bytes_in_flight_in_all"), "{refused:?}");
         full[0].shrink_to(99);
         other.try_resize(11).unwrap();
+    }
+
+    #[test]
+    fn many_users_take_twice_the_budget_at_most() {
+        let budget = Arc::new(ByteBudget::new(LIMITS));
+        let mut held = Vec::new();
+        for number in 0..40 {
+            let mut user = in_flight(&budget, &format!("user-{number}"));
+            if user.try_resize(10).is_ok() {
+                held.push(user);
+            }
+        }
+        assert_eq!((held.len(), budget.bytes()), (30, 2 * LIMITS.in_all));
+        drop(held);
+        assert_eq!(budget.bytes(), 0);
     }
 
     #[test]
