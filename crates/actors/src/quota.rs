@@ -33,7 +33,7 @@ pub struct LibraryQuotas {
 /// to the library, so that several writers at a time do not share the same room.
 #[derive(Debug)]
 pub struct QuotaTurn {
-    /// What the library may still take.
+    /// The bytes and items that the library may still take.
     pub room: LibraryRoom,
     /// `None` if the library has no quota.
     _held: Option<OwnedMutexGuard<()>>,

@@ -131,8 +131,8 @@ pub(super) async fn receive_files(
     Ok(lines.map(|line| line.replace(&uploads, "")).collect())
 }
 
-/// Reads the form into temporary files of at most `room` bytes, which count against the quota. The token comes first, so that
-/// nothing of a form of another origin is written.
+/// Reads the form into temporary files of at most `room` bytes, which count against the quota. The
+/// token comes first, so that nothing of a form of another origin is written.
 async fn receive(
     page: &PageRequest,
     request: &HttpRequest,
