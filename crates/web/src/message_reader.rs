@@ -102,7 +102,8 @@ impl MessageReader {
     /// Decodes one frame. Returns `None` if it is incomplete, or a part of an incomplete message.
     fn decode_frame(&mut self) -> Result<Option<Incoming>, CloseReason> {
         loop {
-            let Some(frame) = self.codec.decode(&mut self.buffer).map_err(close_reason)? else {
+            let frame = self.codec.decode(&mut self.buffer);
+            let Some(frame) = frame.map_err(|error| close_reason(&error))? else {
                 self.count_unfinished()?;
                 return Ok(None);
             };
@@ -137,7 +138,7 @@ impl MessageReader {
     fn count_unfinished(&mut self) -> Result<(), CloseReason> {
         // The codec refuses a frame that is too long only after all of it has arrived.
         if self.buffer.len() > self.max_bytes.saturating_add(MAX_HEADER_BYTES) {
-            return Err(close_reason(ProtocolError::Overflow));
+            return Err(close_reason(&ProtocolError::Overflow));
         }
         if self.buffer.is_empty() {
             self.buffer = BytesMut::new();
@@ -176,7 +177,7 @@ impl MessageReader {
     }
 }
 
-fn close_reason(error: ProtocolError) -> CloseReason {
+fn close_reason(error: &ProtocolError) -> CloseReason {
     if let ProtocolError::Overflow = error {
         let reason = "the message is too long: see server.max_message_bytes";
         return (CloseCode::Size, reason).into();

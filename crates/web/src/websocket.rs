@@ -149,7 +149,7 @@ impl UnsentReplies {
             }
         }
         self.in_flight = None;
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
