@@ -413,7 +413,7 @@ fn interrupt_cancels_statement_at_database() {
         assert_eq!(process.wait().unwrap().code(), Some(code), "{profile}");
         match profile {
             "lite" => wait_until("the reader to end", || {
-                !readers.iter().any(|reader| reader.is_running())
+                readers.iter().all(|reader| !reader.is_running())
             }),
             _ => wait_until("the statement to end", || running(profile) == 0),
         }
