@@ -17,7 +17,7 @@ use vademecum_core::{
     config::Quotas,
 };
 use vademecum_model::Timestamp;
-use vademecum_oauth::check_password;
+use vademecum_oauth::NewPassword;
 use vademecum_services::{library_folders::take_from_archive, text::format_count};
 use vademecum_store::create_private_folder;
 
@@ -163,7 +163,7 @@ impl UserCommand {
 
 /// Reads a new password from standard input: twice without showing it on a terminal, otherwise one
 /// line.
-fn read_password(name: &UserId) -> Result<SecretString> {
+fn read_password(name: &UserId) -> Result<NewPassword> {
     let terminal = Term::stderr();
     let password = if std::io::stdin().is_terminal() {
         terminal.write_str(&format!("password of {name}: "))?;
@@ -179,8 +179,7 @@ fn read_password(name: &UserId) -> Result<SecretString> {
         std::io::stdin().lock().read_line(&mut line).context("cannot read the password")?;
         SecretString::from(line.trim_end_matches(['\r', '\n']))
     };
-    check_password(&password).map_err(anyhow::Error::msg)?;
-    Ok(password)
+    Ok(NewPassword::check(name, password)?)
 }
 
 /// Deletes the folder of a library, or moves it to the folder `removed`. Returns the outcome for the

@@ -5,6 +5,7 @@ use std::{
     thread,
 };
 
+use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 
 use crate::support::{AuthorizationUrl, Browser, Library, OAuthServer, form_field};
@@ -242,6 +243,45 @@ fn form_of_another_site_is_refused() {
     let elsewhere = served.server.request("POST", "/mcp").host(OAuthServer::HOST);
     let elsewhere = elsewhere.header("content-type", form).body("a=b").send();
     assert_eq!(elsewhere.status, 415, "forms are accepted by the pages alone");
+}
+
+#[test]
+fn common_password_cannot_be_chosen() {
+    let library = Library::new();
+    OAuthServer::add_user(&library, "adalovelace");
+    let served = OAuthServer::serve(library, "");
+    let file = served.library.file_path("settings.toml");
+    let choose = |password: &str| {
+        let arguments = ["user", "password", "adalovelace", "--config", file.to_str().unwrap()];
+        served.library.run_with_input(&arguments, &format!("{password}\n"))
+    };
+    for (password, reason) in [
+        ("password123", "this is a very common password"),
+        ("P@ssw0rd123", "similar to a commonly used password"),
+        ("1234567890", "common password"),
+        ("qwertyuiop123", "common password"),
+        ("AdaLovelace1", "name of the account or of the program"),
+        ("vademecum2026", "name of the account or of the program"),
+    ] {
+        let refused = choose(password);
+        assert!(refused.code == 1 && refused.stderr.contains(reason), "{password}: {refused:?}");
+        assert!(!refused.stderr.contains(password), "{refused:?}");
+        let login = log_in(&served.browser(), "adalovelace", OAuthServer::PASSWORD);
+        assert_eq!(login, 303, "the password of before stays");
+    }
+}
+
+/// Hash of the password `12345678`, which could be chosen once.
+const OLD_HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$/p+XVAcIiqQRCUWIG3sqNw$\
+                        gpYOoz2Am4gByS6Vbg5XoFCsSE4ltse03v+oHqEVdJc";
+
+#[test]
+fn password_from_before_the_rules_stays_valid() {
+    let served = OAuthServer::start();
+    let path = served.library.data_folder().join("server.db");
+    let server = Connection::open_with_flags(path, OpenFlags::default()).unwrap();
+    assert_eq!(server.execute("UPDATE users SET password = ?1", [OLD_HASH]).unwrap(), 1);
+    assert_eq!(log_in(&served.browser(), "ada", "12345678"), 303);
 }
 
 #[test]

@@ -7,14 +7,14 @@ use std::{
 };
 
 use rusqlite::ToSql;
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::SecretString;
 use vademecum_accounts::AccountError;
 use vademecum_core::auth::{Right, Rights, UserId};
 use vademecum_model::Timestamp;
 use vademecum_store::{StoreError, Writer};
 
 use super::{
-    AuthorizationServer, ServerError,
+    AuthorizationServer, NewPassword, ServerError,
     guess_limit::Guesser,
     password::hash_password,
     secret::{Secret, hash_texts},
@@ -48,8 +48,6 @@ const SESSION_LIFETIME: Duration = Duration::from_hours(12);
 const CODE_LIFETIME: Duration = Duration::from_mins(10);
 /// Time for which a one-time code in a link is valid that a browser of the same account opens.
 const LOCAL_CODE_LIFETIME: Duration = Duration::from_mins(1);
-/// Minimum length of a password, in characters.
-const MIN_PASSWORD_LENGTH: usize = 10;
 /// Maximum length of a name whose guesses are counted, in characters.
 const MAX_NAME_LENGTH: usize = 200;
 /// Beginning of the sealed mark of a browser, before its identifier and the user.
@@ -334,9 +332,12 @@ impl AuthorizationServer {
     pub fn set_password(
         &self,
         user: &UserId,
-        password: Option<&SecretString>,
+        password: Option<&NewPassword>,
     ) -> Result<(), ServerError> {
-        let hash = password.map(hash_password).transpose().map_err(ServerError::Hash)?;
+        let hash = password
+            .map(|password| hash_password(password.expose()))
+            .transpose()
+            .map_err(ServerError::Hash)?;
         self.change_user(user, |writer| {
             let named: &[(&str, &dyn ToSql)] = &[(":user", &user.as_str())];
             writer.execute(DELETE_SESSIONS_SQL, named)?;
@@ -453,12 +454,4 @@ impl AuthorizationServer {
 /// Returns the address whose failures are counted. Callers without one, on a Unix socket, count as one.
 fn throttled_address(address: Option<IpAddr>) -> IpAddr {
     address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
-}
-
-/// Fails with a reason if a password is too short to be one.
-pub fn check_password(password: &SecretString) -> Result<(), String> {
-    if password.expose_secret().chars().count() < MIN_PASSWORD_LENGTH {
-        return Err(format!("a password has at least {MIN_PASSWORD_LENGTH} characters"));
-    }
-    Ok(())
 }

@@ -11,10 +11,10 @@ use argon2::{
 };
 use secrecy::{ExposeSecret as _, SecretString};
 
+use super::password_policy::MAX_LENGTH;
+
 /// Maximum number of passwords that wait to be hashed.
 const MAX_WAITING: usize = 32;
-/// Maximum length of a password, in bytes.
-const MAX_LENGTH: usize = 1_000;
 
 /// Hashes passwords, one at a time in each of two queues, so that a flood of logins takes one core and
 /// 19 MiB. Browsers that have logged in before have a queue of their own, which strangers cannot
