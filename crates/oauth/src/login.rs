@@ -14,44 +14,31 @@ use vademecum_model::Timestamp;
 use vademecum_store::{StoreError, Writer};
 
 use super::{
-    AuthorizationServer, NewPassword, ServerError,
-    guess_limit::Guesser,
-    password::hash_password,
-    secret::{Secret, hash_texts},
+    AuthorizationServer, LoginSession, NewPassword, ServerError, guess_limit::Guesser,
+    password::hash_password, secret::Secret,
 };
 
 /// Inserts a one-time code. Only its digest is stored.
 const ADD_LOGIN_CODE_SQL: &str =
     "INSERT INTO login_codes (digest, user, expires_at) VALUES (:digest, :user, :expires_at)";
-/// Inserts a login. Only the digest of its cookie is stored.
-const ADD_SESSION_SQL: &str =
-    "INSERT INTO login_sessions (digest, user, expires_at) VALUES (:digest, :user, :expires_at)";
 /// Counts the users who can log in with a password.
 const COUNT_PASSWORDS_SQL: &str =
     "SELECT count(*) AS users FROM users WHERE password IS NOT NULL AND suspended_at IS NULL";
-/// Deletes the logins that have expired.
-const DELETE_EXPIRED_SESSIONS_SQL: &str = "DELETE FROM login_sessions WHERE expires_at <= :now";
 /// Deletes the one-time code `:digest`, and those that have expired.
 const DELETE_LOGIN_CODES_SQL: &str =
     "DELETE FROM login_codes WHERE digest = :digest OR expires_at <= :now";
-/// Deletes the login `:digest`.
-const DELETE_SESSION_SQL: &str = "DELETE FROM login_sessions WHERE digest = :digest";
 /// Deletes the logins of a user.
 const DELETE_SESSIONS_SQL: &str = "DELETE FROM login_sessions WHERE user = :user";
 /// Reads the user of the one-time code `:digest`, if it is valid.
 const LOGIN_CODE_SQL: &str =
     "SELECT user FROM login_codes WHERE digest = :digest AND expires_at > :now";
 
-/// Time after which a browser must log in again.
-const SESSION_LIFETIME: Duration = Duration::from_hours(12);
 /// Time for which a one-time code is valid.
 const CODE_LIFETIME: Duration = Duration::from_mins(10);
 /// Time for which a one-time code in a link is valid that a browser of the same account opens.
 const LOCAL_CODE_LIFETIME: Duration = Duration::from_mins(1);
 /// Maximum length of a name whose guesses are counted, in characters.
 const MAX_NAME_LENGTH: usize = 200;
-/// Beginning of the sealed mark of a browser, before its identifier and the user.
-const BROWSER_MARK: &str = "login-browser ";
 
 /// Time for which a one-time code is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,18 +65,6 @@ impl fmt::Display for CodeLifetime {
             Self::Long => "within 10 minutes",
         })
     }
-}
-
-/// Browser in which a user is logged in.
-#[derive(Clone, Debug)]
-pub struct LoginSession {
-    /// User who is logged in.
-    pub user: UserId,
-    /// Rights that the user may give to a client.
-    pub grantable: Rights,
-    cookie: Secret,
-    /// Mark of a browser that has logged in before, if this login is new.
-    browser_mark: Option<String>,
 }
 
 /// Refused login. The messages are for the user.
@@ -137,56 +112,14 @@ impl LoginError {
     }
 }
 
-impl LoginSession {
-    /// Returns the value of the cookie.
-    pub fn cookie(&self) -> &str {
-        self.cookie.expose()
-    }
-
-    /// Returns the mark that the browser is to keep, which distinguishes later logins
-    /// of the user from those of strangers; `None` for a login that is not new.
-    pub fn browser_mark(&self) -> Option<&str> {
-        self.browser_mark.as_deref()
-    }
-
-    /// Returns the token that the forms of this session carry. A page of another origin does not
-    /// know it, because it cannot read the cookie.
-    pub fn csrf_token(&self) -> String {
-        csrf_token(self.cookie.expose())
-    }
-}
-
-/// Returns the token that the forms of a browser with this cookie carry.
-fn csrf_token(cookie: &str) -> String {
-    hash_texts(&["csrf", cookie])
-}
-
 /// Stored properties of a user who logs in.
-struct LoginUser {
+pub(crate) struct LoginUser {
     password: Option<String>,
-    grantable: Rights,
-    is_suspended: bool,
+    pub(crate) grantable: Rights,
+    pub(crate) is_suspended: bool,
 }
 
 impl AuthorizationServer {
-    /// Returns a new cookie for a browser that is not logged in, and the token for its forms.
-    pub fn new_browser(&self) -> Result<(String, String), ServerError> {
-        let cookie = Secret::generate()?.expose().to_owned();
-        let token = csrf_token(&cookie);
-        Ok((cookie, token))
-    }
-
-    /// Returns the token for the forms of the browser with this cookie.
-    pub fn form_token(&self, cookie: &str) -> String {
-        csrf_token(cookie)
-    }
-
-    /// Returns true if a form came from a page that the browser with this cookie was shown.
-    pub fn is_own_form(&self, cookie: &str, token: &str) -> bool {
-        use subtle::ConstantTimeEq as _;
-        csrf_token(cookie).as_bytes().ct_eq(token.as_bytes()).into()
-    }
-
     /// Logs a user in by name and password. An unknown user is refused as a wrong password is, after
     /// the same work. An address or an account with too many failures must wait; their attempts are
     /// not checked. `browser_mark` is the [mark](LoginSession::browser_mark) of the browser, or empty: a
@@ -272,31 +205,6 @@ impl AuthorizationServer {
             Ok(()) | Err(AccountError::UserExists(_)) => Ok(()),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Returns the session of a cookie, if a user is logged in.
-    pub fn find_session(&self, cookie: &str) -> Result<Option<LoginSession>, ServerError> {
-        let cookie = Secret::of_text(cookie);
-        let (digest, now) = (cookie.digest(), Timestamp::now());
-        let found = self.read("look up a login", |reader| {
-            let parameters: &[(&str, &dyn ToSql)] = &[(":digest", &digest), (":now", &now)];
-            reader.query_first(include_str!("sql/session.sql"), parameters, |row| {
-                Ok((row.get::<_, String>("user")?, row.get::<_, String>("grantable")?))
-            })
-        })?;
-        Ok(found.and_then(|(user, grantable)| {
-            let user: UserId = user.parse().ok()?;
-            let is_served = self.single_user.as_ref().is_none_or(|single| *single == user);
-            let grantable = self.grantable(&grantable);
-            is_served.then_some(LoginSession { user, grantable, cookie, browser_mark: None })
-        }))
-    }
-
-    /// Ends the session of a cookie.
-    pub fn log_out(&self, cookie: &str) -> Result<(), ServerError> {
-        let digest = Secret::of_text(cookie).digest();
-        self.write("log out", |writer| writer.execute(DELETE_SESSION_SQL, &[(":digest", &digest)]))
-            .map(drop)
     }
 
     /// Creates a one-time code that logs a browser in as `user`, within `lifetime`. The user of a server for one user
@@ -391,51 +299,11 @@ impl AuthorizationServer {
     }
 
     /// Returns the rights that a user may give. The only user of a server may give all.
-    fn grantable(&self, stored: &str) -> Rights {
+    pub(crate) fn grantable(&self, stored: &str) -> Rights {
         match self.single_user {
             Some(_) => Rights::ALL,
             None => Rights::from_scopes([stored]),
         }
-    }
-
-    fn open_session(
-        &self,
-        user: &UserId,
-        found: &LoginUser,
-    ) -> Result<Result<LoginSession, LoginError>, ServerError> {
-        if found.is_suspended {
-            return Ok(Err(LoginError::Suspended));
-        }
-        let cookie = Secret::generate()?;
-        let now = Timestamp::now();
-        self.write("log in", |writer| {
-            writer.execute(DELETE_EXPIRED_SESSIONS_SQL, &[(":now", &now)])?;
-            writer.execute(
-                ADD_SESSION_SQL,
-                &[
-                    (":digest", &cookie.digest()),
-                    (":user", &user.as_str()),
-                    (":expires_at", &now.plus(SESSION_LIFETIME)),
-                ],
-            )
-        })?;
-        let browser_mark = self.mark_browser(user)?;
-        let (user, grantable) = (user.clone(), found.grantable);
-        Ok(Ok(LoginSession { user, grantable, cookie, browser_mark }))
-    }
-
-    /// Returns a new mark of a browser in which this user has logged in.
-    fn mark_browser(&self, user: &UserId) -> Result<Option<String>, ServerError> {
-        let Some(key) = &self.browser_key else { return Ok(None) };
-        let browser = Secret::generate()?;
-        Ok(key.seal(&format!("{BROWSER_MARK}{} {user}", browser.expose())))
-    }
-
-    /// Returns the identifier of a browser in which this user has logged in before.
-    fn find_browser(&self, mark: &str, user: &UserId) -> Option<String> {
-        let mark = self.browser_key.as_ref()?.open_sealed(mark)?;
-        let (browser, marked) = mark.strip_prefix(BROWSER_MARK)?.split_once(' ')?;
-        (marked == user.as_str()).then(|| browser.to_owned())
     }
 
     /// Returns the refusal of an address with too many failures, which must wait.
