@@ -59,6 +59,14 @@ impl LoginThrottle {
         failures.last = now;
     }
 
+    /// Takes back one failure of an address, which was recorded before its attempt was complete. The
+    /// others still count.
+    pub fn forgive_failure(&self, address: IpAddr) {
+        if let Some(failures) = self.addresses().get_mut(&throttle_key(address)) {
+            failures.count = failures.count.saturating_sub(1);
+        }
+    }
+
     /// Clears the failures of an address after a successful login.
     pub fn clear_failures(&self, address: IpAddr) {
         self.addresses().remove(&throttle_key(address));
@@ -145,6 +153,18 @@ mod tests {
         let later = now + FAILURE_RETENTION + Duration::from_secs(1);
         attempts.record_failure(here, later);
         assert_eq!(attempts.remaining_wait(here, later), Some(MIN_WAIT));
+    }
+
+    #[test]
+    fn forgiven_failure_clears_no_others() {
+        let (attempts, here, now) =
+            (LoginThrottle::new(1), parse_address("192.0.2.1"), Instant::now());
+        attempts.record_failure(here, now);
+        attempts.record_failure(here, now);
+        attempts.forgive_failure(here);
+        assert_eq!(attempts.remaining_wait(here, now), Some(MIN_WAIT));
+        attempts.forgive_failure(here);
+        assert_eq!(attempts.remaining_wait(here, now), None);
     }
 
     #[test]

@@ -15,12 +15,16 @@ pub enum Endpoint {
     Login,
     /// Logs a browser in with a one-time code.
     LoginCode,
+    /// Takes the code of a second factor after the password.
+    LoginSecondFactor,
     /// Sends the browser to the outside provider.
     Provider,
     /// Takes the answer of the outside provider.
     ProviderCallback,
     /// Lists the grants of the user.
     Account,
+    /// Sets up and removes the second factor of the user.
+    SecondFactor,
     /// Revokes a grant of the user.
     RevokeGrant,
     /// Logs the browser out.
@@ -37,9 +41,11 @@ impl Endpoint {
             Self::Revoke => "/oauth/revoke",
             Self::Login => "/login",
             Self::LoginCode => "/login/code",
+            Self::LoginSecondFactor => "/login/second-factor",
             Self::Provider => "/login/provider",
             Self::ProviderCallback => "/login/callback",
             Self::Account => "/account",
+            Self::SecondFactor => "/account/second-factor",
             Self::RevokeGrant => "/account/revoke",
             Self::Logout => "/account/logout",
         }

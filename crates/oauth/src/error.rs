@@ -26,6 +26,9 @@ pub enum ServerError {
     /// A password could not be hashed.
     #[error("cannot hash a password: {0}")]
     Hash(argon2::password_hash::Error),
+    /// A secret cannot be encrypted, because the server has no passwords and so no key.
+    #[error("cannot encrypt a secret of the logins")]
+    NoKey,
     /// The outside provider cannot be used.
     #[error("the identity provider gave no usable answer: {0}")]
     Provider(String),

@@ -59,16 +59,18 @@ impl GuessLimit {
     }
 
     /// Takes back a guess that was counted at `begun`: its password was right, or was not compared.
-    /// All others still count.
-    pub(crate) fn forgive(&self, guesser: &Guesser, is_account: bool, begun: Instant) {
+    /// All others still count. Returns false if there is no such guess.
+    pub(crate) fn forgive(&self, guesser: &Guesser, is_account: bool, begun: Instant) -> bool {
         let mut tracked = self.tracked(is_account);
-        let Some(guesses) = tracked.get_mut(guesser) else { return };
-        if let Some(at) = guesses.iter().rposition(|guess| *guess == begun) {
+        let Some(guesses) = tracked.get_mut(guesser) else { return false };
+        let found = guesses.iter().rposition(|guess| *guess == begun);
+        if let Some(at) = found {
             guesses.remove(at);
         }
         if guesses.is_empty() {
             tracked.remove(guesser);
         }
+        found.is_some()
     }
 
     fn tracked(&self, is_account: bool) -> MutexGuard<'_, HashMap<Guesser, VecDeque<Instant>>> {

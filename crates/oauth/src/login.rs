@@ -1,21 +1,17 @@
-//! Logins of users: by password, by one-time code, and the sessions of browsers.
+//! Logins of users: by password and by one-time code.
 
-use std::{
-    fmt,
-    net::{IpAddr, Ipv4Addr},
-    time::{Duration, Instant},
-};
+use std::{fmt, net::IpAddr, time::Duration};
 
 use rusqlite::ToSql;
 use secrecy::SecretString;
 use vademecum_accounts::AccountError;
-use vademecum_core::auth::{Right, Rights, UserId};
+use vademecum_core::auth::{Right, UserId};
 use vademecum_model::Timestamp;
 use vademecum_store::{StoreError, Writer};
 
 use super::{
-    AuthorizationServer, LoginSession, NewPassword, ServerError, guess_limit::Guesser,
-    password::hash_password, secret::Secret,
+    AuthorizationServer, LoginError, LoginOrigin, LoginSession, LoginStep, NewPassword,
+    ServerError, password::hash_password, secret::Secret,
 };
 
 /// Inserts a one-time code. Only its digest is stored.
@@ -28,7 +24,7 @@ const COUNT_PASSWORDS_SQL: &str =
 const DELETE_LOGIN_CODES_SQL: &str =
     "DELETE FROM login_codes WHERE digest = :digest OR expires_at <= :now";
 /// Deletes the logins of a user.
-const DELETE_SESSIONS_SQL: &str = "DELETE FROM login_sessions WHERE user = :user";
+pub(crate) const DELETE_SESSIONS_SQL: &str = "DELETE FROM login_sessions WHERE user = :user";
 /// Reads the user of the one-time code `:digest`, if it is valid.
 const LOGIN_CODE_SQL: &str =
     "SELECT user FROM login_codes WHERE digest = :digest AND expires_at > :now";
@@ -37,8 +33,6 @@ const LOGIN_CODE_SQL: &str =
 const CODE_LIFETIME: Duration = Duration::from_mins(10);
 /// Time for which a one-time code in a link is valid that a browser of the same account opens.
 const LOCAL_CODE_LIFETIME: Duration = Duration::from_mins(1);
-/// Maximum length of a name whose guesses are counted, in characters.
-const MAX_NAME_LENGTH: usize = 200;
 
 /// Time for which a one-time code is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,96 +61,33 @@ impl fmt::Display for CodeLifetime {
     }
 }
 
-/// Refused login. The messages are for the user.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LoginError {
-    /// Name or password is wrong, or the user has no password.
-    #[error("The name or the password is wrong.")]
-    Wrong,
-    /// The code is unknown, used or expired.
-    #[error("This code is not valid: it was used, or it is too old. Create a new one.")]
-    WrongCode,
-    /// The browser runs under another account of the computer than the server for a single user.
-    #[error(
-        "This library belongs to another account of this computer, and only that one can read it."
-    )]
-    OtherAccount,
-    /// The user is suspended.
-    #[error("This user is suspended. Ask the operator of the server.")]
-    Suspended,
-    /// The outside provider names a user who has no account here.
-    #[error("This user has no account on this server. Ask its operator.")]
-    NoAccount,
-    /// The address has too many failed attempts.
-    #[error("Too many failed attempts. Wait {} seconds.", .wait.as_secs() + 1)]
-    TooManyAttempts {
-        /// Remaining waiting time.
-        wait: Duration,
-    },
-    /// Too many logins at once.
-    #[error("Too many people log in at the moment. Try again.")]
-    Busy,
-}
-
-impl LoginError {
-    /// Returns the machine-readable reason in the audit log.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Wrong | Self::WrongCode => "invalid",
-            Self::Suspended => "suspended",
-            Self::NoAccount => "no_user",
-            Self::OtherAccount => "other_account",
-            Self::TooManyAttempts { .. } => "too_many_attempts",
-            Self::Busy => "unavailable",
-        }
-    }
-}
-
-/// Stored properties of a user who logs in.
-pub(crate) struct LoginUser {
-    password: Option<String>,
-    pub(crate) grantable: Rights,
-    pub(crate) is_suspended: bool,
-}
-
 impl AuthorizationServer {
-    /// Logs a user in by name and password. An unknown user is refused as a wrong password is, after
-    /// the same work. An address or an account with too many failures must wait; their attempts are
-    /// not checked. `browser_mark` is the [mark](LoginSession::browser_mark) of the browser, or empty: a
-    /// browser with the mark of the account waits for its own failures only.
+    /// Logs a user in by name and password, or asks for the code of the second factor. An unknown user
+    /// is refused as a wrong password is, after the same work. An address or an account with too many
+    /// failures must wait; their attempts are not checked. A browser with the mark of the account
+    /// waits for its own failures only.
     pub fn log_in(
         &self,
         name: &str,
         password: &SecretString,
-        address: Option<IpAddr>,
-        browser_mark: &str,
-    ) -> Result<Result<LoginSession, LoginError>, ServerError> {
-        let name = name.trim();
-        let user: Option<UserId> = name.parse().ok().filter(|_| self.has_passwords());
-        let browser = user.as_ref().and_then(|user| self.find_browser(browser_mark, user));
-        let is_known = browser.is_some();
-        // The failures of others at an address must not keep out a user who has logged in before.
-        if !is_known && let Some(refusal) = self.find_wait(address) {
-            return Ok(Err(refusal));
-        }
-        let found = user.as_ref().map(|user| self.find_login_user(user)).transpose()?.flatten();
-        let account: String = name.chars().take(MAX_NAME_LENGTH).collect();
-        let (guesser, begun) = (Guesser { account, browser }, Instant::now());
-        if let Err(wait) = self.guesses.begin(&guesser, found.is_some(), begun) {
-            return Ok(Err(LoginError::TooManyAttempts { wait }));
-        }
-        let hash = found.as_ref().and_then(|found| found.password.as_deref());
-        let Ok(is_right) = self.passwords.verify(password, hash, is_known) else {
-            self.guesses.forgive(&guesser, found.is_some(), begun);
+        origin: &LoginOrigin<'_>,
+    ) -> Result<Result<LoginStep, LoginError>, ServerError> {
+        let attempt = match self.begin_attempt(name, origin)? {
+            Ok(attempt) => attempt,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let Some(is_right) = self.verify_password(&attempt, password) else {
             return Ok(Err(LoginError::Busy));
         };
-        match (user, found) {
+        if self.asks_for_code(&attempt)? {
+            return self.begin_pending_login(&attempt, is_right, origin).map(Ok);
+        }
+        match (&attempt.user, &attempt.found) {
             (Some(user), Some(found)) if is_right => {
-                self.guesses.forgive(&guesser, true, begun);
-                self.open_session(&user, &found)
+                self.forgive(&attempt);
+                Ok(self.open_session(user, found)?.map(LoginStep::Done))
             }
-            _ if is_known => Ok(Err(LoginError::Wrong)),
-            _ => Ok(Err(self.fail(address, LoginError::Wrong))),
+            _ => Ok(Err(self.refuse(&attempt, LoginError::Wrong))),
         }
     }
 
@@ -283,43 +214,4 @@ impl AuthorizationServer {
             _ => Ok(()),
         }
     }
-
-    fn find_login_user(&self, user: &UserId) -> Result<Option<LoginUser>, ServerError> {
-        self.read("look up a user", |reader| {
-            let parameters: &[(&str, &dyn ToSql)] = &[(":user", &user.as_str())];
-            reader.query_first(include_str!("sql/login_user.sql"), parameters, |row| {
-                let grantable: String = row.get("grantable")?;
-                Ok(LoginUser {
-                    password: row.get("password")?,
-                    grantable: self.grantable(&grantable),
-                    is_suspended: row.get::<_, Option<Timestamp>>("suspended_at")?.is_some(),
-                })
-            })
-        })
-    }
-
-    /// Returns the rights that a user may give. The only user of a server may give all.
-    pub(crate) fn grantable(&self, stored: &str) -> Rights {
-        match self.single_user {
-            Some(_) => Rights::ALL,
-            None => Rights::from_scopes([stored]),
-        }
-    }
-
-    /// Returns the refusal of an address with too many failures, which must wait.
-    pub fn find_wait(&self, address: Option<IpAddr>) -> Option<LoginError> {
-        let wait = self.throttle.remaining_wait(throttled_address(address), Instant::now())?;
-        Some(LoginError::TooManyAttempts { wait })
-    }
-
-    /// Records a failed login, and returns its reason.
-    pub fn fail(&self, address: Option<IpAddr>, refusal: LoginError) -> LoginError {
-        self.throttle.record_failure(throttled_address(address), Instant::now());
-        refusal
-    }
-}
-
-/// Returns the address whose failures are counted. Callers without one, on a Unix socket, count as one.
-fn throttled_address(address: Option<IpAddr>) -> IpAddr {
-    address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
 }

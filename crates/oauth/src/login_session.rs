@@ -8,7 +8,7 @@ use vademecum_model::Timestamp;
 
 use super::{
     AuthorizationServer, ServerError,
-    login::{LoginError, LoginUser},
+    login_attempt::{LoginError, LoginUser},
     secret::{Secret, hash_texts},
 };
 
@@ -38,6 +38,11 @@ pub struct LoginSession {
 }
 
 impl LoginSession {
+    /// Returns the hash of the cookie, by which the login is stored.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        self.cookie.digest()
+    }
+
     /// Returns the value of the cookie.
     pub fn cookie(&self) -> &str {
         self.cookie.expose()
@@ -133,14 +138,14 @@ impl AuthorizationServer {
 
     /// Returns a new mark of a browser in which this user has logged in.
     fn mark_browser(&self, user: &UserId) -> Result<Option<String>, ServerError> {
-        let Some(key) = &self.browser_key else { return Ok(None) };
+        let Some(key) = &self.server_key else { return Ok(None) };
         let browser = Secret::generate()?;
         Ok(key.seal(&format!("{BROWSER_MARK}{} {user}", browser.expose())))
     }
 
     /// Returns the identifier of a browser in which this user has logged in before.
     pub(crate) fn find_browser(&self, mark: &str, user: &UserId) -> Option<String> {
-        let mark = self.browser_key.as_ref()?.open_sealed(mark)?;
+        let mark = self.server_key.as_ref()?.open_sealed(mark)?;
         let (browser, marked) = mark.strip_prefix(BROWSER_MARK)?.split_once(' ')?;
         (marked == user.as_str()).then(|| browser.to_owned())
     }

@@ -1,6 +1,10 @@
 //! The authorization server and its metadata.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 use vademecum_accounts::{Accounts, LoginThrottle, ServerKey};
@@ -33,8 +37,11 @@ pub struct AuthorizationServer {
     pub(crate) single_user: Option<UserId>,
     pub(crate) throttle: LoginThrottle,
     pub(crate) guesses: GuessLimit,
-    /// Marks browsers that have logged in with a password; none on a server without passwords.
-    pub(crate) browser_key: Option<ServerKey>,
+    /// Encrypts the marks of browsers and the secrets of second factors; none on a server without
+    /// passwords.
+    pub(crate) server_key: Option<ServerKey>,
+    /// Beginning of the times in logins that wait for a code.
+    pub(crate) started: Instant,
     pub(crate) passwords: PasswordHasher,
     pub(crate) documents: MetadataDocuments,
     pub(crate) registrations: RegistrationCounts,
@@ -68,7 +75,8 @@ impl AuthorizationServer {
             },
             throttle: LoginThrottle::new(settings.free_attempts),
             guesses: GuessLimit::default(),
-            browser_key: match settings.mode {
+            started: Instant::now(),
+            server_key: match settings.mode {
                 AuthMode::Single => None,
                 AuthMode::Multi => Some(ServerKey::open(&data)?),
             },

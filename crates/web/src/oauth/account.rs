@@ -27,7 +27,9 @@ pub(super) async fn show_account(request: HttpRequest) -> HttpResponse {
         Ok(mut grants) => {
             grants.retain(vademecum_oauth::Grant::is_valid);
             let context = FormContext { csrf: session.csrf_token(), request: String::new() };
-            page_response(StatusCode::OK, &account_page(&context, &session.user, &grants, None), "")
+            let has_passwords = browser.oauth.has_passwords();
+            let page = account_page(&context, &session.user, &grants, None, has_passwords);
+            page_response(StatusCode::OK, &page, "")
         }
         Err(failure) => failure.page(),
     }

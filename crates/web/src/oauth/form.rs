@@ -9,12 +9,14 @@ use crate::templates::{
 };
 
 /// Paths to which forms are sent.
-const FORM_ENDPOINTS: [Endpoint; 7] = [
+const FORM_ENDPOINTS: [Endpoint; 9] = [
     Endpoint::Authorize,
     Endpoint::Token,
     Endpoint::Revoke,
     Endpoint::Login,
     Endpoint::LoginCode,
+    Endpoint::LoginSecondFactor,
+    Endpoint::SecondFactor,
     Endpoint::RevokeGrant,
     Endpoint::Logout,
 ];

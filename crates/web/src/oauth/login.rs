@@ -10,7 +10,9 @@ use actix_web::{
 use secrecy::SecretString;
 use url::form_urlencoded;
 use vademecum_core::{audit::AuditOutcome, auth::UserId};
-use vademecum_oauth::{AuthorizationQuery, Endpoint, LoginError, LoginSession};
+use vademecum_oauth::{
+    AuthorizationQuery, Endpoint, LoginError, LoginOrigin, LoginSession, LoginStep, PendingLogin,
+};
 
 use super::{
     LoginTarget,
@@ -19,7 +21,7 @@ use super::{
     form::PageForm,
     reply::{ServerFailure, page_response, redirect, run_blocking},
 };
-use crate::templates::{FormContext, LoginPage, login_code_page, login_page};
+use crate::templates::{FormContext, LoginPage, login_code_page, login_factor_page, login_page};
 
 /// Shows the login page, for an authorization request with this query or for the account page.
 pub(super) fn show_login(
@@ -55,13 +57,15 @@ fn form_target(query: &str) -> String {
     address.map(|address| address.policy_source()).unwrap_or_default()
 }
 
-fn status_of(problem: Option<&LoginError>) -> StatusCode {
+pub(super) fn status_of(problem: Option<&LoginError>) -> StatusCode {
     match problem {
         None => StatusCode::OK,
         Some(LoginError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
         Some(LoginError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
         Some(
             LoginError::Wrong
+            | LoginError::WrongCombination { .. }
+            | LoginError::Expired
             | LoginError::WrongCode
             | LoginError::Suspended
             | LoginError::OtherAccount
@@ -70,7 +74,7 @@ fn status_of(problem: Option<&LoginError>) -> StatusCode {
     }
 }
 
-fn add_wait(response: &mut HttpResponse, problem: Option<&LoginError>) {
+pub(super) fn add_wait(response: &mut HttpResponse, problem: Option<&LoginError>) {
     if let Some(LoginError::TooManyAttempts { wait }) = problem {
         let seconds = wait.as_secs() + 1;
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
@@ -93,20 +97,78 @@ pub(super) async fn log_in(request: HttpRequest, body: web::Payload) -> HttpResp
     let done = run_blocking(move || match allowed {
         Ok(()) => {
             let password = SecretString::from(fields.get("password"));
-            oauth.log_in(fields.get("name"), &password, address, &mark)
+            let form_token = fields.get("csrf");
+            let origin = LoginOrigin { address, browser_mark: &mark, form_token };
+            oauth.log_in(fields.get("name"), &password, &origin)
+        }
+        Err(refusal) => Ok(Err(refusal)),
+    });
+    let done = match done.await {
+        Ok(Ok(LoginStep::Done(session))) => return enter(&browser, &session, form.get("request")),
+        Ok(Ok(LoginStep::NeedsCode(pending))) => Ok(ask_for_code(&browser, &form, &pending)),
+        Ok(Err(refusal)) => refuse(&browser, &form, &refusal),
+        Err(failure) => Err(failure),
+    };
+    done.unwrap_or_else(ServerFailure::page)
+}
+
+/// Shows the login page again, with the reason of a refusal.
+fn refuse(
+    browser: &Browser,
+    form: &PageForm,
+    refusal: &LoginError,
+) -> Result<HttpResponse, ServerFailure> {
+    record_refusal(browser, refusal, typed_user(form).as_ref());
+    show_login(browser, form.get("request"), Some(refusal), form.get("name"))
+}
+
+/// Returns the account that a login names.
+fn typed_user(form: &PageForm) -> Option<UserId> {
+    form.get("name").trim().parse().ok()
+}
+
+/// Shows the page for the code of the second factor. A wrong password is recorded; the page does not
+/// disclose it.
+fn ask_for_code(browser: &Browser, form: &PageForm, pending: &PendingLogin) -> HttpResponse {
+    if !pending.is_password_right() {
+        record_refusal(browser, &LoginError::Wrong, typed_user(form).as_ref());
+    }
+    let (csrf, request) = (form.get("csrf").to_owned(), form.get("request").to_owned());
+    let target = form_target(&request);
+    let context = FormContext { csrf, request };
+    let page = login_factor_page(&context, pending.sealed(), form.get("name").trim());
+    page_response(StatusCode::OK, &page, &target)
+}
+
+/// Completes a login with the code of the second factor.
+pub(super) async fn take_second_factor(request: HttpRequest, body: web::Payload) -> HttpResponse {
+    let Some(browser) = Browser::of(&request) else { return not_served() };
+    let Some(form) = browser.read_form(&request, body).await else { return foreign_form() };
+    let (oauth, fields, address) = (Arc::clone(&browser.oauth), form.clone(), browser.address());
+    let (allowed, mark) = (browser.check_account(), browser.browser_mark().to_owned());
+    let done = run_blocking(move || match allowed {
+        Ok(()) => {
+            let form_token = fields.get("csrf");
+            let origin = LoginOrigin { address, browser_mark: &mark, form_token };
+            oauth.finish_login(fields.get("pending"), fields.get("code"), &origin)
         }
         Err(refusal) => Ok(Err(refusal)),
     });
     let done = match done.await {
         Ok(Ok(session)) => return enter(&browser, &session, form.get("request")),
-        Ok(Err(refusal)) => {
-            let typed: Option<UserId> = form.get("name").trim().parse().ok();
-            record_refusal(&browser, &refusal, typed.as_ref());
+        // The wrong password was recorded when it was entered.
+        Ok(Err(refusal @ LoginError::WrongCombination { is_password_right: false })) => {
             show_login(&browser, form.get("request"), Some(&refusal), form.get("name"))
         }
+        Ok(Err(refusal)) => refuse(&browser, &form, &refusal),
         Err(failure) => Err(failure),
     };
     done.unwrap_or_else(ServerFailure::page)
+}
+
+/// Shows the login page to a browser that asks for the page of a code.
+pub(super) async fn restart_login() -> HttpResponse {
+    redirect(Endpoint::Login.path())
 }
 
 /// Shows the page for a one-time code. The code in the address is only filled in: programs that look

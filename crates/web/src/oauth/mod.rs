@@ -11,6 +11,7 @@ mod metadata;
 mod provider;
 mod reply;
 mod routes;
+mod second_factor;
 mod token;
 
 pub(super) use authorize::foreign_form;

@@ -3,7 +3,7 @@
 use actix_web::web;
 use vademecum_oauth::Endpoint;
 
-use super::{account, authorize, login, metadata, provider, token};
+use super::{account, authorize, login, metadata, provider, second_factor, token};
 
 /// Adds the routes.
 pub(crate) fn configure_oauth_routes(app: &mut web::ServiceConfig) {
@@ -27,6 +27,16 @@ pub(crate) fn configure_oauth_routes(app: &mut web::ServiceConfig) {
         web::resource(Endpoint::LoginCode.path())
             .route(web::get().to(login::show_code_page))
             .route(web::post().to(login::redeem_code)),
+    )
+    .service(
+        web::resource(Endpoint::LoginSecondFactor.path())
+            .route(web::get().to(login::restart_login))
+            .route(web::post().to(login::take_second_factor)),
+    )
+    .service(
+        web::resource(Endpoint::SecondFactor.path())
+            .route(web::get().to(second_factor::show_second_factor))
+            .route(web::post().to(second_factor::change_second_factor)),
     )
     .service(
         web::resource(Endpoint::Provider.path())

@@ -32,7 +32,8 @@ async fn build_clients_page(page: &PageRequest) -> Result<Page, PageProblem> {
     let mut grants = run_blocking(move || oauth.list_grants(Some(&user))).await?;
     grants.retain(vademecum_oauth::Grant::is_valid);
     let keys = list_keys(&page.services, &page.login.user).await?;
-    Ok(account_page(&page.form_context(), &page.login.user, &grants, Some(&keys)))
+    let has_passwords = page.browser.oauth.has_passwords();
+    Ok(account_page(&page.form_context(), &page.login.user, &grants, Some(&keys), has_passwords))
 }
 
 /// Returns the valid keys of a user.

@@ -11,11 +11,13 @@ use super::{FormContext, Page, parts::minute};
 pub(crate) const REVOKE_KEY_PATH: &str = "/clients/revoke";
 
 /// Returns the page with the valid grants and keys of a user. Without `keys`, those are not shown.
+/// `has_passwords` tells whether users log in with passwords.
 pub(crate) fn account_page(
     context: &FormContext,
     user: &UserId,
     grants: &[Grant],
     keys: Option<&[KeyRecord]>,
+    has_passwords: bool,
 ) -> Page {
     let content = html! {
         h1 { "Programs that may use your library" }
@@ -24,6 +26,9 @@ pub(crate) fn account_page(
             div.card { p { "You have allowed none." } }
         }
         @for grant in grants { (grant_card(context, grant)) }
+        @if has_passwords {
+            p { a href=(Endpoint::SecondFactor.path()) { "Second factor of your login" } }
+        }
         @if let Some(keys) = keys {
             @if !keys.is_empty() { h2 { "Keys" } }
             @for key in keys { (key_card(context, key)) }

@@ -26,8 +26,10 @@ mod map_topic;
 mod markdown;
 mod message;
 mod parts;
+mod qr_picture;
 mod script;
 mod search;
+mod second_factor;
 mod style_sheet;
 mod timeline;
 
@@ -51,6 +53,9 @@ pub(crate) use message::message_page;
 pub(crate) use parts::problem_content;
 pub(crate) use script::Script;
 pub(crate) use search::{RESULTS_PER_PAGE, SearchTerms, search_page};
+pub(crate) use second_factor::{
+    SecondFactorState, login_factor_page, recovery_codes_page, second_factor_page,
+};
 pub(crate) use style_sheet::StyleSheet;
 use style_sheet::asset_path;
 pub(crate) use timeline::{ITEMS_PER_PAGE, MonthCounts, TimelineTerms, timeline_page};
