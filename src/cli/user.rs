@@ -33,6 +33,7 @@ Examples:
   vademecum user add ada
   vademecum user list
   vademecum user password ada
+  vademecum user reset-second-factor ada
   vademecum user rights ada admin
   vademecum user quota ada --bytes 1000000000 --items 10000
   vademecum user suspend ada
@@ -52,6 +53,11 @@ pub(super) enum UserCommand {
         /// Remove the password instead
         #[arg(long)]
         remove: bool,
+    },
+    /// Remove the second factor of a user who has lost it, and end the user's logins in browsers
+    ResetSecondFactor {
+        /// Name of the user
+        name: UserId,
     },
     /// Set the strongest right that a user may give to a client; clients that were admitted keep
     /// theirs
@@ -117,6 +123,15 @@ impl UserCommand {
                 set?;
                 let done = if remove { "removed" } else { "set" };
                 print_line(&format!("{done} the password of {name}"));
+            }
+            Self::ResetSecondFactor { name } => {
+                let reset = authorization_server(&app)?.reset_second_factor(&name);
+                let is_reset = matches!(reset, Ok(true));
+                record_command(&app, "user.reset_second_factor", Some(&name), None, is_reset);
+                if !reset? {
+                    bail!("{name} has no second factor");
+                }
+                print_line(&format!("removed the second factor of {name}"));
             }
             Self::Rights { name, right } => {
                 let set = authorization_server(&app)?.set_grantable(&name, right);

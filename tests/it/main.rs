@@ -108,6 +108,7 @@ mod resources;
 mod revisions;
 mod schemas;
 mod search;
+mod second_factors;
 mod security;
 mod segments;
 mod sessions;

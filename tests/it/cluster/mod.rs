@@ -2,6 +2,7 @@
 
 mod collections;
 mod faults;
+mod logins;
 mod proxy;
 mod sharing;
 
