@@ -23,6 +23,7 @@ mod bundle;
 mod bytes_in_flight;
 mod cancellation;
 mod cli;
+mod client_names;
 mod cluster;
 mod collection_access;
 mod collection_reading;

@@ -2,6 +2,7 @@
 //! a document that describes it.
 
 use rusqlite::{Row, types::Type};
+use url::Url;
 
 use super::RedirectUri;
 
@@ -36,6 +37,12 @@ impl Client {
     /// Returns the name for people; the id if there is none.
     pub fn display_name(&self) -> &str {
         if self.name.is_empty() { &self.id } else { &self.name }
+    }
+
+    /// Returns the host of the document that describes the client.
+    pub fn document_host(&self) -> Option<String> {
+        let url = Url::parse(&self.id).ok().filter(|_| self.kind == ClientKind::Document)?;
+        url.host_str().map(str::to_owned)
     }
 
     /// Returns the redirect address of a request if the client registered it.

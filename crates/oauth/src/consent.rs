@@ -7,7 +7,8 @@ use vademecum_core::auth::{KeyScope, Right, Rights};
 use vademecum_model::Timestamp;
 
 use super::{
-    AuthorizationRequest, AuthorizationServer, Client, LoginSession, OAuthError, ServerError,
+    AuthorizationRequest, AuthorizationServer, Client, LoginSession, NameWarning, OAuthError,
+    ServerError,
     secret::{Secret, hash_texts},
 };
 
@@ -26,6 +27,8 @@ pub struct ConsentForm {
     pub client: Client,
     /// Host or application that receives the answer.
     pub destination: String,
+    /// Reasons to distrust the name of the client.
+    pub warnings: Vec<NameWarning>,
     /// The answer stays on the machine of the browser.
     pub is_loopback: bool,
     /// Rights that the user may give, weakest first.
@@ -64,6 +67,7 @@ impl AuthorizationServer {
         ConsentForm {
             client: request.client.clone(),
             destination: request.redirect_uri.destination(),
+            warnings: request.client.name_warnings(&request.redirect_uri),
             is_loopback: request.redirect_uri.is_loopback(),
             offered: Right::ALL
                 .into_iter()

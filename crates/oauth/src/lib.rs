@@ -10,6 +10,7 @@
 mod authorization;
 mod client;
 mod client_lookup;
+mod client_name;
 mod consent;
 mod endpoint;
 mod error;
@@ -36,6 +37,7 @@ mod totp;
 
 pub use authorization::{AuthorizationError, AuthorizationQuery, AuthorizationRequest};
 pub use client::{Client, ClientKind};
+pub use client_name::NameWarning;
 pub use consent::{ConsentAnswer, ConsentForm};
 pub use endpoint::Endpoint;
 pub use error::{OAuthError, ServerError};

@@ -53,6 +53,16 @@ impl RedirectUri {
         }
     }
 
+    /// Returns the host if the code is sent to one over https.
+    pub(crate) fn web_host(&self) -> Option<&str> {
+        self.url.host_str().filter(|_| self.kind == RedirectKind::Web)
+    }
+
+    /// Returns the scheme if an application receives the code.
+    pub(crate) fn application_scheme(&self) -> Option<&str> {
+        (self.kind == RedirectKind::Application).then(|| self.url.scheme())
+    }
+
     /// Returns true if the code stays on the machine of the browser.
     pub fn is_loopback(&self) -> bool {
         self.kind == RedirectKind::Loopback

@@ -46,10 +46,10 @@ fn grant_card(context: &FormContext, grant: &Grant) -> Markup {
     let heading = format!("grant-{}", grant.key.id);
     html! {
         section.card aria-labelledby=(heading) {
-            h2 id=(heading) dir="auto" { (grant.key.name) }
+            h2 id=(heading) { (grant.destination) }
             dl {
-                dt { "Connected at" }
-                dd { span.host { (grant.destination) } }
+                dt { "It calls itself" }
+                dd dir="auto" { (grant.key.name) }
                 (key_rows(&grant.key, "Allowed on"))
             }
             form method="post" action=(Endpoint::RevokeGrant.path()) {

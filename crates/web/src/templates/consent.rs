@@ -24,8 +24,11 @@ pub(crate) fn consent_page(
     form: &ConsentForm,
     refusal: Option<&str>,
 ) -> Page {
-    let name = form.client.display_name();
-    let title = format!("Let {name} use your library?");
+    let title = if form.is_loopback {
+        "Let a program on this device use your library?".to_owned()
+    } else {
+        format!("Let {} use your library?", form.destination)
+    };
     let content = html! {
         div.card {
             h1 { (title) }
@@ -53,16 +56,22 @@ pub(crate) fn consent_page(
 fn describe_client(form: &ConsentForm) -> Markup {
     html! {
         dl {
+            dt { "It calls itself" }
+            dd dir="auto" { (form.client.display_name()) }
             dt { "The answer goes to" }
             dd {
                 span.host { (form.destination) }
                 @if form.is_loopback { ", a program on the device in front of you" }
             }
             @if form.client.kind == ClientKind::Document {
-                dt { "The program is described at" }
-                dd { code { (form.client.id) } }
+                dt { "It is described at" }
+                dd {
+                    span.host { (form.client.document_host().unwrap_or_default()) }
+                    ", in " code { (form.client.id) }
+                }
             }
         }
+        @for warning in &form.warnings { p.notice.error role="alert" { (warning) } }
         p.notice.warning {
             "The program chose its name itself. Allow it only if you have just asked it to connect, \
              and know the place where the answer goes."
