@@ -29,7 +29,11 @@ fn ping_as_other_account(server: &Server, token: Option<&str>) -> String {
 
 /// Sends a request with these header lines as another account and returns the response.
 fn send_as_other_account(server: &Server, line: &str, head: &str, body: &str) -> String {
-    let address = server.address();
+    send_to_address(server.address(), line, head, body)
+}
+
+/// Sends a request with these header lines to an address as another account and returns the response.
+pub(crate) fn send_to_address(address: &str, line: &str, head: &str, body: &str) -> String {
     let (host, port) = address.rsplit_once(':').unwrap();
     let request = format!(
         "{line} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{head}Content-Length: {}\r\n\r\n\
@@ -37,21 +41,25 @@ fn send_as_other_account(server: &Server, line: &str, head: &str, body: &str) ->
         body.len()
     );
     let script = format!("exec 3<>/dev/tcp/{host}/{port}; cat >&3; cat <&3");
-    let mut command = if rustix::process::geteuid().is_root() {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid", OTHER_ACCOUNT, "--regid", OTHER_ACCOUNT, "--clear-groups"]);
-        command
-    } else {
-        let mut command = Command::new("sudo");
-        command.args(["-n", "-u", &format!("#{OTHER_ACCOUNT}")]);
-        command
-    };
+    let mut command = other_account();
     let command = command.args(["bash", "-c", &script]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(request.as_bytes()).unwrap();
     let done = child.wait_with_output().unwrap();
     assert!(done.status.success(), "{done:?}");
     String::from_utf8(done.stdout).unwrap()
+}
+
+/// Returns a command that runs the program in its arguments as another account.
+pub(crate) fn other_account() -> Command {
+    if rustix::process::geteuid().is_root() {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", OTHER_ACCOUNT, "--regid", OTHER_ACCOUNT, "--clear-groups"]);
+        return command;
+    }
+    let mut command = Command::new("sudo");
+    command.args(["-n", "-u", &format!("#{OTHER_ACCOUNT}")]);
+    command
 }
 
 fn read_token(library: &Library) -> String {

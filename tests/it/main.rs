@@ -39,6 +39,8 @@ mod custom_tools;
 mod databases;
 mod deep_research;
 mod delegation;
+#[cfg(target_os = "linux")]
+mod desktop_door;
 mod doc_names;
 mod documented_tests;
 mod embeddings;
