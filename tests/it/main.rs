@@ -109,6 +109,7 @@ mod resource_exhaustion;
 mod resource_subscriptions;
 mod resources;
 mod revisions;
+mod rfc9700;
 mod schemas;
 mod search;
 mod second_factors;
