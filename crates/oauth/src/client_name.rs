@@ -79,7 +79,7 @@ pub enum NameWarning {
     Own,
     /// The name is that of a well-known program, and the answer goes elsewhere.
     #[error(
-        "The name is that of {program}, but this program is none of its makers': they use {hosts}."
+        "The name is that of {program}, but the answer goes elsewhere. Its makers use {hosts}."
     )]
     Borrowed {
         /// Name of the well-known program.
@@ -88,7 +88,7 @@ pub enum NameWarning {
         hosts: String,
     },
     /// The name has letters that look like others.
-    #[error("The name has letters that look like others. Without them it is {plain}.")]
+    #[error("The name has letters that look like others. They are marked here: {plain}")]
     LookAlike {
         /// Name with the code points of these letters.
         plain: String,

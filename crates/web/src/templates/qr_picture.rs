@@ -37,7 +37,7 @@ fn dark_modules(code: &QrCode) -> String {
             if x > begin {
                 let (left, top, width) = (begin + MARGIN, y + MARGIN, x - begin);
                 // Writing to a string does not fail.
-                let _ = write!(path, "M{left} {top}h{width}v1h-{width}z");
+                write!(path, "M{left} {top}h{width}v1h-{width}z").ok();
             }
             x += 1;
         }
