@@ -1,22 +1,14 @@
 // Drives all pages as people do: with and without JavaScript, by keyboard, in narrow windows, with
 // dark colours. Every problem is reported; the program fails if there is any.
-import { readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
+import { check, report, violations } from "./checks.mjs";
 
 const MAX_PAGE_BYTES = 100 * 1024;
 const { CHROMIUM, PICTURES, FIRST_LINK, SECOND_LINK } = process.env;
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const site = new URL(FIRST_LINK).origin;
-const problems = [];
-let checks = 0;
-
-const check = (what, holds, detail = "") => {
-  checks += 1;
-  if (!holds) problems.push(`${what}${detail ? `: ${detail}` : ""}`);
-};
 
 // Opens a browser whose scripts, policy violations and foreign requests are reported.
 const open = async (browser, options = {}) => {
@@ -42,14 +34,6 @@ const open = async (browser, options = {}) => {
     await dialog.dismiss();
   });
   return page;
-};
-
-const violations = async (page) => {
-  await page.evaluate(axe);
-  return page.evaluate(async () => {
-    const found = await globalThis.axe.run();
-    return found.violations.map((it) => `${it.id} ${it.nodes[0].html.slice(0, 150)}`).join("; ");
-  });
 };
 
 const looksRight = async (page, path, name) => {
@@ -177,6 +161,4 @@ try {
 } finally {
   await browser.close();
 }
-for (const problem of new Set(problems)) console.error(`FAILED  ${problem}`);
-console.log(`pages: ${checks} checks, ${problems.length} failed`);
-process.exit(problems.length === 0 ? 0 : 1);
+report("pages");
