@@ -140,7 +140,8 @@ impl Client {
 fn readings(name: &str) -> BTreeSet<String> {
     let plain: String = name.nfkc().collect();
     let lowercase = plain.to_lowercase();
-    [fold(&plain), fold(&lowercase), letters(&lowercase)].into()
+    // Normal forms replace some letters by others that look different.
+    [fold(name), fold(&plain), fold(&lowercase), letters(&lowercase)].into()
 }
 
 /// Replaces letters by those that they look like.
