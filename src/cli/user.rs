@@ -54,7 +54,8 @@ pub(super) enum UserCommand {
         #[arg(long)]
         remove: bool,
     },
-    /// Remove the second factor of a user who has lost it, and end the user's logins in browsers
+    /// Remove the second factor and the passkeys of a user who has lost them, and end the user's
+    /// logins in browsers
     ResetSecondFactor {
         /// Name of the user
         name: UserId,
@@ -129,9 +130,9 @@ impl UserCommand {
                 let is_reset = matches!(reset, Ok(true));
                 record_command(&app, "user.reset_second_factor", Some(&name), None, is_reset);
                 if !reset? {
-                    bail!("{name} has no second factor");
+                    bail!("{name} has no second factor and no passkey");
                 }
-                print_line(&format!("removed the second factor of {name}"));
+                print_line(&format!("removed the second factor and the passkeys of {name}"));
             }
             Self::Rights { name, right } => {
                 let set = authorization_server(&app)?.set_grantable(&name, right);

@@ -293,7 +293,10 @@ fn operator_resets_a_lost_second_factor() {
     assert_eq!(own.get("/account").status, 303, "logged out");
     assert_eq!(enter_password(&own, "ada", OAuthServer::PASSWORD).status, 303);
     let again = served.run(&["user", "reset-second-factor", "ada"]);
-    assert!(again.code == 1 && again.stderr.contains("has no second factor"), "{again:?}");
+    assert!(
+        again.code == 1 && again.stderr.contains("has no second factor and no passkey"),
+        "{again:?}"
+    );
     let next = Authenticator::set_up(&own);
     let lost = &authenticator.recovery_codes[0];
     assert_eq!(log_in(&served.browser(), lost), 403, "codes of before");

@@ -17,6 +17,8 @@ pub enum Endpoint {
     LoginCode,
     /// Takes the code of a second factor after the password.
     LoginSecondFactor,
+    /// Logs a browser in with a passkey.
+    LoginPasskey,
     /// Sends the browser to the outside provider.
     Provider,
     /// Takes the answer of the outside provider.
@@ -25,6 +27,8 @@ pub enum Endpoint {
     Account,
     /// Sets up and removes the second factor of the user.
     SecondFactor,
+    /// Registers and removes passkeys of the user.
+    Passkeys,
     /// Revokes a grant of the user.
     RevokeGrant,
     /// Logs the browser out.
@@ -42,10 +46,12 @@ impl Endpoint {
             Self::Login => "/login",
             Self::LoginCode => "/login/code",
             Self::LoginSecondFactor => "/login/second-factor",
+            Self::LoginPasskey => "/login/passkey",
             Self::Provider => "/login/provider",
             Self::ProviderCallback => "/login/callback",
             Self::Account => "/account",
             Self::SecondFactor => "/account/second-factor",
+            Self::Passkeys => "/account/passkeys",
             Self::RevokeGrant => "/account/revoke",
             Self::Logout => "/account/logout",
         }

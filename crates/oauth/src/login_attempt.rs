@@ -30,6 +30,9 @@ pub enum LoginError {
     /// The code was entered too long after the password, or in another browser.
     #[error("This login took too long. Begin again.")]
     Expired,
+    /// The passkey is unknown, or its answer is not valid or too late.
+    #[error("This passkey is not valid here, or this page was too old. Try again.")]
+    WrongPasskey,
     /// The code is unknown, used or expired.
     #[error("This code is not valid: it was used, or it is too old. Create a new one.")]
     WrongCode,
@@ -59,9 +62,10 @@ impl LoginError {
     /// Returns the machine-readable reason in the audit log.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Wrong | Self::WrongCode | Self::WrongCombination { is_password_right: false } => {
-                "invalid"
-            }
+            Self::Wrong
+            | Self::WrongCode
+            | Self::WrongPasskey
+            | Self::WrongCombination { is_password_right: false } => "invalid",
             Self::WrongCombination { is_password_right: true } => "wrong_code",
             Self::Expired => "expired",
             Self::Suspended => "suspended",

@@ -16,6 +16,8 @@ use super::{
     login::DELETE_SESSIONS_SQL, secret::Secret, totp::TotpSecret,
 };
 
+/// Deletes the passkeys of a user.
+const DELETE_PASSKEYS_SQL: &str = "DELETE FROM passkeys WHERE user = :user";
 /// Inserts a second factor, unless the user has one.
 const ADD_FACTOR_SQL: &str = "INSERT INTO second_factors (user, secret, last_step, created_at) \
      VALUES (:user, :secret, :step, :now) ON CONFLICT (user) DO NOTHING";
@@ -237,15 +239,16 @@ impl AuthorizationServer {
         Ok(Ok(()))
     }
 
-    /// Removes the second factor of a user who has lost it, and ends the user's logins in browsers.
-    /// Returns false if there is none. Fails with [`AccountError::UnknownUser`] if there is no such
-    /// user.
+    /// Removes the second factor and the passkeys of a user who has lost them, and ends the user's
+    /// logins in browsers. Returns false if there are none. Fails with [`AccountError::UnknownUser`]
+    /// if there is no such user.
     pub fn reset_second_factor(&self, user: &UserId) -> Result<bool, ServerError> {
         if self.find_login_user(user)?.is_none() {
             return Err(AccountError::UnknownUser(user.clone()).into());
         }
         self.write("reset a second factor", |writer| {
-            let is_removed = delete_factor(writer, user)?;
+            let passkeys = writer.execute(DELETE_PASSKEYS_SQL, &[(":user", &user.as_str())])?;
+            let is_removed = delete_factor(writer, user)? || passkeys > 0;
             if is_removed {
                 writer.execute(DELETE_SESSIONS_SQL, &[(":user", &user.as_str())])?;
             }
@@ -329,7 +332,7 @@ impl AuthorizationServer {
         TotpSecret::of_base32(secret).filter(|_| owner == user.as_str())
     }
 
-    fn seal(&self, text: &str) -> Result<String, ServerError> {
+    pub(crate) fn seal(&self, text: &str) -> Result<String, ServerError> {
         self.server_key.as_ref().and_then(|key| key.seal(text)).ok_or(ServerError::NoKey)
     }
 }

@@ -138,6 +138,7 @@ impl Database {
                 include_str!("../../../schemas/sqlite/server/0004_oauth.sql"),
                 ARCHIVE_SCHEMA,
                 include_str!("../../../schemas/sqlite/server/0006_second_factors.sql"),
+                include_str!("../../../schemas/sqlite/server/0007_passkeys.sql"),
             ],
             Self::Audit => {
                 &[include_str!("../../../schemas/sqlite/audit/0001_entries.sql"), ARCHIVE_SCHEMA]

@@ -9,13 +9,15 @@ use crate::templates::{
 };
 
 /// Paths to which forms are sent.
-const FORM_ENDPOINTS: [Endpoint; 9] = [
+const FORM_ENDPOINTS: [Endpoint; 11] = [
     Endpoint::Authorize,
     Endpoint::Token,
     Endpoint::Revoke,
     Endpoint::Login,
     Endpoint::LoginCode,
     Endpoint::LoginSecondFactor,
+    Endpoint::LoginPasskey,
+    Endpoint::Passkeys,
     Endpoint::SecondFactor,
     Endpoint::RevokeGrant,
     Endpoint::Logout,

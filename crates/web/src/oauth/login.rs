@@ -19,7 +19,7 @@ use super::{
     authorize::{foreign_form, not_served},
     browser::{AuditEvent, Browser},
     form::PageForm,
-    reply::{ServerFailure, page_response, redirect, run_blocking},
+    reply::{ServerFailure, log_failure, page_response, redirect, run_blocking},
 };
 use crate::templates::{FormContext, LoginPage, login_code_page, login_factor_page, login_page};
 
@@ -36,10 +36,17 @@ pub(super) fn show_login(
             form_urlencoded::Serializer::new(String::new()).append_pair("request", query).finish();
         (oidc.settings().name.clone(), format!("{}?{query}", Endpoint::Provider.path()))
     });
+    let passkey = if browser.oauth.has_passkeys() {
+        let challenge = browser.oauth.passkey_challenge(&token.csrf);
+        Some(challenge.map_err(|error| log_failure(&error))?)
+    } else {
+        None
+    };
     let page = login_page(&LoginPage {
         context: FormContext { csrf: token.csrf.clone(), request: query.to_owned() },
         has_passwords: browser.oauth.has_passwords(),
         provider,
+        passkey,
         problem: problem.map(ToString::to_string),
         name: name.to_owned(),
     });
@@ -66,6 +73,7 @@ pub(super) fn status_of(problem: Option<&LoginError>) -> StatusCode {
             LoginError::Wrong
             | LoginError::WrongCombination { .. }
             | LoginError::Expired
+            | LoginError::WrongPasskey
             | LoginError::WrongCode
             | LoginError::Suspended
             | LoginError::OtherAccount
@@ -113,7 +121,7 @@ pub(super) async fn log_in(request: HttpRequest, body: web::Payload) -> HttpResp
 }
 
 /// Shows the login page again, with the reason of a refusal.
-fn refuse(
+pub(super) fn refuse(
     browser: &Browser,
     form: &PageForm,
     refusal: &LoginError,
@@ -166,7 +174,7 @@ pub(super) async fn take_second_factor(request: HttpRequest, body: web::Payload)
     done.unwrap_or_else(ServerFailure::page)
 }
 
-/// Shows the login page to a browser that asks for the page of a code.
+/// Shows the login page to a browser that asks for the address of one of its forms.
 pub(super) async fn restart_login() -> HttpResponse {
     redirect(Endpoint::Login.path())
 }

@@ -8,6 +8,7 @@ mod form;
 mod login;
 mod login_target;
 mod metadata;
+mod passkeys;
 mod provider;
 mod reply;
 mod routes;

@@ -3,7 +3,7 @@
 use actix_web::web;
 use vademecum_oauth::Endpoint;
 
-use super::{account, authorize, login, metadata, provider, second_factor, token};
+use super::{account, authorize, login, metadata, passkeys, provider, second_factor, token};
 
 /// Adds the routes.
 pub(crate) fn configure_oauth_routes(app: &mut web::ServiceConfig) {
@@ -32,6 +32,16 @@ pub(crate) fn configure_oauth_routes(app: &mut web::ServiceConfig) {
         web::resource(Endpoint::LoginSecondFactor.path())
             .route(web::get().to(login::restart_login))
             .route(web::post().to(login::take_second_factor)),
+    )
+    .service(
+        web::resource(Endpoint::LoginPasskey.path())
+            .route(web::get().to(login::restart_login))
+            .route(web::post().to(passkeys::log_in)),
+    )
+    .service(
+        web::resource(Endpoint::Passkeys.path())
+            .route(web::get().to(passkeys::show_passkeys))
+            .route(web::post().to(passkeys::change_passkeys)),
     )
     .service(
         web::resource(Endpoint::SecondFactor.path())

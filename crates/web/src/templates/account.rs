@@ -27,7 +27,11 @@ pub(crate) fn account_page(
         }
         @for grant in grants { (grant_card(context, grant)) }
         @if has_passwords {
-            p { a href=(Endpoint::SecondFactor.path()) { "Second factor of your login" } }
+            p {
+                "Your login: "
+                a href=(Endpoint::SecondFactor.path()) { "second factor" } ", "
+                a href=(Endpoint::Passkeys.path()) { "passkeys" }
+            }
         }
         @if let Some(keys) = keys {
             @if !keys.is_empty() { h2 { "Keys" } }

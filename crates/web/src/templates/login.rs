@@ -1,9 +1,9 @@
 //! The login page.
 
 use maud::{Markup, html};
-use vademecum_oauth::Endpoint;
+use vademecum_oauth::{Endpoint, PasskeyChallenge};
 
-use super::{FormContext, Page, fields::problem};
+use super::{FormContext, Page, fields::problem, passkeys::passkey_login};
 
 /// Ways to log in, and the state of the attempt.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub(crate) struct LoginPage {
     pub(crate) has_passwords: bool,
     /// Name and address of the outside provider, if there is one.
     pub(crate) provider: Option<(String, String)>,
+    /// Challenge for passkeys, if users can have them.
+    pub(crate) passkey: Option<PasskeyChallenge>,
     /// Problem with the last attempt.
     pub(crate) problem: Option<String>,
     /// Name that was typed.
@@ -27,6 +29,7 @@ pub(crate) fn login_page(page: &LoginPage) -> Page {
             h1 { "Log in" }
             (problem(page.problem.as_deref()))
             @if page.has_passwords { (password_form(page)) } @else { (code_form(&page.context, "")) }
+            @if let Some(challenge) = &page.passkey { (passkey_login(&page.context, challenge)) }
             @if let Some((name, address)) = &page.provider {
                 div.actions {
                     a.button.secondary href=(address) { "Continue with " (name) }

@@ -26,6 +26,7 @@ mod map_topic;
 mod markdown;
 mod message;
 mod parts;
+mod passkeys;
 mod qr_picture;
 mod script;
 mod search;
@@ -51,6 +52,7 @@ pub(crate) use login::{LoginPage, login_code_page, login_page};
 pub(crate) use map::map_content;
 pub(crate) use message::message_page;
 pub(crate) use parts::problem_content;
+pub(crate) use passkeys::{PasskeysPage, passkeys_page};
 pub(crate) use script::Script;
 pub(crate) use search::{RESULTS_PER_PAGE, SearchTerms, search_page};
 pub(crate) use second_factor::{

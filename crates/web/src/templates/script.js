@@ -78,3 +78,52 @@ document.addEventListener("keydown", (event) => {
 // The page of a permalink begins at the marked passage.
 const passage = document.querySelector("#passage");
 if (passage && !location.hash) passage.scrollIntoView({ block: "center" });
+
+// Passkeys: the authenticator answers a challenge, and the form sends the answer.
+const bytesOf = (text) =>
+  Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (it) => it.charCodeAt(0));
+const textOf = (bytes) =>
+  btoa(String.fromCharCode(...new Uint8Array(bytes)))
+    .replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+const wordsOf = (text) => text.split(" ").filter((word) => word);
+
+const askAuthenticator = async ({ passkey, challenge, server, ...data }) => {
+  const shared = { challenge: bytesOf(challenge), timeout: 120000 };
+  if (passkey === "get") {
+    const publicKey = { ...shared, rpId: server, userVerification: "required" };
+    const { rawId, response } = await navigator.credentials.get({ publicKey });
+    return { rawId, response, authenticatorData: response.authenticatorData };
+  }
+  const publicKey = {
+    ...shared,
+    rp: { id: server, name: `Vademecum ${server}` },
+    user: { id: bytesOf(data.handle), name: data.user, displayName: data.user },
+    pubKeyCredParams: wordsOf(data.algorithms).map((alg) =>
+      ({ type: "public-key", alg: Number(alg) })),
+    excludeCredentials: wordsOf(data.known).map((id) => ({ type: "public-key", id: bytesOf(id) })),
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+  };
+  const { rawId, response } = await navigator.credentials.create({ publicKey });
+  return { rawId, response, authenticatorData: response.getAuthenticatorData() };
+};
+
+for (const form of document.querySelectorAll("form[data-passkey]")) {
+  if (!window.PublicKeyCredential) continue;
+  form.hidden = false;
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const failure = form.querySelector("[data-failure]");
+    failure.hidden = true;
+    try {
+      const answer = await askAuthenticator({ ...form.dataset });
+      form.elements.credential.value = textOf(answer.rawId);
+      form.elements.client_data.value = textOf(answer.response.clientDataJSON);
+      form.elements.authenticator_data.value = textOf(answer.authenticatorData);
+      form.elements.signature.value =
+        answer.response.signature ? textOf(answer.response.signature) : "";
+      form.submit();
+    } catch {
+      failure.hidden = false;
+    }
+  });
+}
