@@ -88,6 +88,7 @@ mod origin_check;
 mod output_size;
 mod overload;
 mod pages;
+mod passkeys;
 mod past_items;
 mod plain_sqlite;
 mod profiles;

@@ -1,4 +1,5 @@
-// Drives the pages of logins: second factors, and the page of consent for clients with borrowed names.
+// Drives the pages of logins: passkeys with an authenticator of the browser, second factors, and the
+// page of consent for clients with borrowed names.
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -53,6 +54,49 @@ const codeOf = (secret, steps) => {
   return String(number % 1000000).padStart(6, "0");
 };
 
+const passkeys = async (browser) => {
+  const page = await open(browser);
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("WebAuthn.enable");
+  const options = { protocol: "ctap2", transport: "internal", hasResidentKey: true,
+    hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true };
+  const { authenticatorId } = await devtools.send("WebAuthn.addVirtualAuthenticator", { options });
+  await enterPassword(page);
+  await page.goto(`${SITE}/account/passkeys`);
+  await looksRight(page, "passkeys");
+  const add = async (password) => {
+    await page.fill("#title", "My phone");
+    await page.fill("#password", password);
+    await page.getByRole("button", { name: "Add a passkey" }).click();
+  };
+  await add("a wrong password");
+  await page.getByText("The password or the code is wrong.").waitFor();
+  await devtools.send("WebAuthn.clearCredentials", { authenticatorId });
+  await add(PASSWORD);
+  await page.getByRole("heading", { name: "My phone" }).waitFor();
+  await looksRight(page, "passkeys-added");
+  const logIn = async () => {
+    await page.context().clearCookies();
+    await page.goto(`${SITE}/login`);
+    await page.getByRole("button", { name: "Log in with a passkey" }).click();
+  };
+  await logIn();
+  await page.waitForURL((address) => !address.pathname.startsWith("/login"));
+  check("a passkey logs in", await isLoggedIn(page));
+  const verified = { authenticatorId, isUserVerified: false };
+  await devtools.send("WebAuthn.setUserVerified", verified);
+  await logIn();
+  await page.getByText("Your device gave no passkey.").waitFor();
+  await looksRight(page, "login-passkey-refused");
+  check("an unknown person is not logged in", !(await isLoggedIn(page)));
+  await page.context().close();
+  const plain = await open(browser, { javaScriptEnabled: false });
+  await plain.goto(`${SITE}/login`);
+  const button = plain.getByRole("button", { name: "Log in with a passkey" });
+  check("without scripts there are no passkeys", !(await button.isVisible()));
+  await plain.context().close();
+};
+
 // Registers a client and shows the page that asks the user about it.
 const consent = async (page, name, address, picture) => {
   const registration = await fetch(`${SITE}/oauth/register`, {
@@ -99,6 +143,7 @@ const secondFactor = async (browser) => {
 
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
 try {
+  await passkeys(browser);
   await secondFactor(browser);
 } finally {
   await browser.close();
