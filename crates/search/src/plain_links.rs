@@ -591,7 +591,8 @@ mod tests {
 
     /// Returns what Markdown would load or lead to.
     fn remote_targets(text: &str) -> Vec<String> {
-        let events = Parser::new_ext(text, Options::all());
+        let options = Options::all().difference(Options::ENABLE_WIKILINKS);
+        let events = Parser::new_ext(text, options);
         let target = |kind: LinkType, url: CowStr<'_>| {
             // Some renderers make links of plain addresses, which are seen as they are.
             let is_plain = matches!(kind, LinkType::Autolink | LinkType::Email);

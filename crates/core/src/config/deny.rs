@@ -32,9 +32,8 @@ pub struct Deny {
     /// Folders whose imported files, and whose documents in collections, are hidden.
     #[schemars(example = ["/home/ada/diary"])]
     pub folders: Vec<PathBuf>,
-    /// Origins: items of them are hidden, and those that agents wrote after they had been shown some.
-    /// Of `own`, `imported_file`, `agent`, `unknown`, `database`, `shared_collection`, `feed`,
-    /// `web_page` and `mail`. A rule that names one of the last five hides `unknown` as well.
+    /// Origins: items of them are hidden, and those that agents wrote after they had been shown some. A
+    /// rule that names one of the last five hides `unknown` as well.
     #[schemars(example = ["mail", "web_page"])]
     pub origins: Vec<ContentOrigin>,
 }
