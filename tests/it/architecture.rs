@@ -19,7 +19,7 @@ const LAYERS: [&[&str]; 14] = [
     &["tldw", "import"],
     &["notes", "media", "chats", "characters", "prompts", "collections"],
     &["vault", "embed", "mcp", "oauth"],
-    &["source", "accounts", "replication"],
+    &["source", "accounts", "replication", "health"],
     &["search", "sql"],
     &["core", "store", "sandbox"],
     &["model"],

@@ -225,7 +225,7 @@ impl ProfileConnection {
 
     /// Returns the plan of a query that is not run, then one with each set of hypothetical indexes.
     /// `PostgreSQL` only.
-    pub(crate) async fn plan_statement(
+    pub async fn plan_statement(
         &self,
         query: &ReadOnlyQuery,
         indexes: &HypotheticalIndexes,

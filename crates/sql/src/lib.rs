@@ -10,11 +10,9 @@
     allow(dead_code, reason = "what only a driver that is left out uses")
 )]
 
-pub mod advice;
 pub mod custom;
 pub mod driver;
 pub mod guard;
-pub mod health;
 pub mod keys;
 pub mod plan;
 pub mod schema;

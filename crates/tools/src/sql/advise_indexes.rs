@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vademecum_actors::CallError;
-use vademecum_mcp::{RequestContext, Toolset};
-use vademecum_sql::advice::{
+use vademecum_health::advice::{
     self, AdviceMethod, AdvisedIndex, AdvisedStatement, IndexAdvice, StatementOutcome,
 };
+use vademecum_mcp::{RequestContext, Toolset};
 
 use super::sql_call::{connect_profile, run_until_cancelled};
 use crate::display::push_display;

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vademecum_actors::CallError;
+use vademecum_health::{ActivityKind, ActivityStatement, ServerProduct, list_activity};
 use vademecum_mcp::{RequestContext, Toolset};
-use vademecum_sql::health::{ActivityKind, ActivityStatement, ServerProduct, list_activity};
 
 use super::sql_call::{connect_profile, run_until_cancelled};
 use crate::display::push_display;

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vademecum_mcp::{RequestContext, Toolset};
-use vademecum_sql::health::{
+use vademecum_health::{
     CheckReport, CheckStatus, Finding, HealthCheck, ServerProduct, Severity, run_check,
 };
+use vademecum_mcp::{RequestContext, Toolset};
 
 use super::sql_call::{connect_profile, run_until_cancelled};
 use crate::display::push_display;

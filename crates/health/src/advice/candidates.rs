@@ -5,7 +5,7 @@ use super::{
     predicate::{PlanColumn, Predicate},
     table::TableFacts,
 };
-use crate::{Engine, quote_identifier};
+use vademecum_sql::{Engine, quote_identifier};
 
 /// Tables with fewer rows are read whole fast enough.
 const MIN_TABLE_ROWS: f64 = 10_000.0;

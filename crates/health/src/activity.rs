@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{ServerProduct, report::exact_number};
-use crate::{
+use vademecum_sql::{
     CatalogRow, Engine, ErrorCode, Parameter, ProfileConnection, QueryCaps, Rows, SqlError, guard,
     quote_identifier,
 };

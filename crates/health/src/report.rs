@@ -10,7 +10,7 @@ use super::{
     HealthCheck, ServerProduct,
     statements::{check_statement, takes_seconds},
 };
-use crate::{CatalogRow, ErrorCode, Parameter, ProfileConnection, QueryCaps, SqlError};
+use vademecum_sql::{CatalogRow, ErrorCode, Parameter, ProfileConnection, QueryCaps, SqlError};
 
 /// Maximum number of findings of one check.
 const MAX_FINDINGS: usize = 20;
@@ -215,7 +215,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Column, Rows};
+    use vademecum_sql::{Column, Rows};
 
     fn report(rows: &[(&str, &str)]) -> CheckReport {
         let columns = ["severity", "object", "measure", "unit", "sentence", "suggestion"];

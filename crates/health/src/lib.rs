@@ -4,6 +4,8 @@
 //! rows are findings: severity, object, measure, unit, sentence and suggestion, so that the
 //! judgement stands beside the query (ADR 32). Start reading at [`run_check`].
 
+pub mod advice;
+
 mod activity;
 mod check;
 mod product;

@@ -1,6 +1,6 @@
 //! Products, which have different catalogs even where the engine is the same.
 
-use crate::{Engine, ProfileConnection, SqlError};
+use vademecum_sql::{Engine, ProfileConnection, SqlError};
 
 /// Product of a database server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,11 +10,11 @@ use super::{
     plan::{PlanFacts, read_mysql_plan, read_postgres_plan},
     table::{TableFacts, fetch_table},
 };
-use crate::{
+use crate::{HIDDEN_QUERY, extension_schema, top_queries};
+use vademecum_sql::{
     Engine, ErrorCode, ProfileConnection, SqlError,
     driver::HypotheticalIndexes,
     guard::{self, ReadOnlyQuery, StatementKind},
-    health::{HIDDEN_QUERY, extension_schema, top_queries},
     plan::{ExplainOptions, PlanBody, PlanFormat, explain_query},
 };
 

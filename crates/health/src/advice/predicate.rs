@@ -8,7 +8,7 @@ use sqlparser::{
     parser::Parser,
 };
 
-use crate::Engine;
+use vademecum_sql::Engine;
 
 /// Maximum length of a condition in bytes. It bounds the depth of the syntax tree.
 const MAX_CONDITION_BYTES: usize = 8_000;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use crate::{Engine, Parameter, ProfileConnection, QueryCaps, Rows, SqlError};
+use vademecum_sql::{Engine, Parameter, ProfileConnection, QueryCaps, Rows, SqlError};
 
 /// Maximum number of rows read for one table.
 const MAX_ROWS: usize = 20_000;

@@ -10,7 +10,7 @@ use sqlparser::{
 };
 
 use super::predicate::{PlanColumn, Predicate, parse_condition, parse_sort_key};
-use crate::Engine;
+use vademecum_sql::Engine;
 
 /// Scan of a table.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -81,7 +81,7 @@ fn sqlite_statement(check: HealthCheck) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard;
+    use vademecum_sql::guard;
 
     const PRODUCTS: [ServerProduct; 4] = [
         ServerProduct::Postgres,
