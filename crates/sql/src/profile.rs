@@ -390,7 +390,12 @@ impl Profile {
         let setting = format!("profiles.{}.password", self.name);
         let target = ServerTarget::resolve(server, &setting, &self.unlock)
             .map_err(|error| secret_error(&setting, &error))?;
-        Ok(ServerTarget { allow_functions: self.settings.allow_functions.clone(), ..target })
+        let config::Profile { allow_functions, trust, .. } = &self.settings;
+        Ok(ServerTarget {
+            allow_functions: allow_functions.clone(),
+            trust: trust.clone(),
+            ..target
+        })
     }
 
     fn place_error(&self, error: &DatabaseLocationError) -> SqlError {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use secrecy::SecretString;
-use vademecum_core::config::{DatabaseServer, PassphraseSource, SecretError};
+use vademecum_core::config::{DatabaseServer, PassphraseSource, SecretError, TrustPattern};
 
 use super::TlsMode;
 
@@ -38,6 +38,8 @@ pub struct ServerTarget {
     /// Functions that read-only statements may call although they cannot be proved harmless, as
     /// `schema.name` or `name`.
     pub allow_functions: Vec<String>,
+    /// Functions that read-only statements may call because the profile trusts who can create them.
+    pub trust: Vec<TrustPattern>,
     /// File of trusted CA certificates; `None` means those of the system.
     pub ca_file: Option<PathBuf>,
 }
@@ -61,6 +63,7 @@ impl ServerTarget {
             tls: server.tls,
             ca_file: server.ca_file,
             allow_functions: Vec::new(),
+            trust: Vec::new(),
         })
     }
 

@@ -118,6 +118,7 @@ fn parse_server_address(address: &str) -> ServerTarget {
             tls: TlsMode::Disable,
             ca_file: None,
             allow_functions: Vec::new(),
+            trust: Vec::new(),
         })
     };
     parts().unwrap_or_else(|| panic!("invalid server address: {address}"))

@@ -41,6 +41,7 @@ mod table;
 mod telemetry;
 mod tls;
 mod tools;
+mod trust;
 mod urls;
 mod validation;
 
@@ -85,4 +86,5 @@ pub use table::{
 pub use telemetry::{OtlpEndpoint, Telemetry};
 pub use tls::TlsMode;
 pub use tools::{TextFormat, ToolNames, ToolVisibility, Tools};
+pub use trust::TrustPattern;
 pub use urls::{PublicUrl, ResourceUrl};

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    DatabaseLocation, Engine, SecretRef, TlsMode,
+    DatabaseLocation, Engine, SecretRef, TlsMode, TrustPattern,
     database_location::{absolute_path, check_plaintext, resolve_location},
     dsn::DsnParts,
     secret::RedactedText,
@@ -90,6 +90,12 @@ pub struct Profile {
     /// views of which the user may not read the definition.
     #[schemars(example = ["public.is_email", "postgres_fdw_handler"])]
     pub allow_functions: Vec<String>,
+    /// Functions that read statements may call although it cannot be proved that they only read:
+    /// those of an extension, or those whose `name` or `schema.name` matches, with `*` for any
+    /// characters. They count only if they are not VOLATILE, and if no role but superusers and the
+    /// owner of the database can create or replace them. PostgreSQL only.
+    #[schemars(example = ["app.*", "st_*", "extension:postgis"])]
+    pub trust: Vec<TrustPattern>,
     /// Whether calls that name no profile use this one, unless it is the only one of the caller
     /// anyway.
     pub default: bool,
@@ -214,6 +220,7 @@ impl Profile {
             pool: NonZeroUsize::MIN.saturating_add(7),
             unsafe_allow_write: false,
             allow_functions: Vec::new(),
+            trust: Vec::new(),
             default: false,
             allow_plaintext: false,
             users: Vec::new(),

@@ -267,7 +267,7 @@ mod tests {
         let lines = section.lines().filter_map(|line| line.strip_prefix("# "));
         let written: Vec<&str> = lines.filter(|line| line.contains(" = ")).collect();
         let settings = Settings::parse(&format!("[[deny]]\n{}", written.join("\n"))).unwrap();
-        assert_eq!((settings.deny.len(), written.len()), (1, 6));
+        assert_eq!((settings.deny.len(), written.len()), (1, 7));
     }
 
     #[test]
@@ -323,7 +323,7 @@ mod tests {
         let doubtful = ["unsafe_allow_write", "default", "allow_plaintext", "users"];
         let defaults = [&["dsn", "path"][..], &limits, &doubtful].concat();
         assert_eq!(whole, read(&defaults, &["port", "known_hosts_file"]));
-        assert_eq!((shop.len(), ssh.len()), (22, 6));
+        assert_eq!((shop.len(), ssh.len()), (23, 6));
     }
 
     #[test]

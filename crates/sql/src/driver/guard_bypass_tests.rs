@@ -33,6 +33,7 @@ fn test_server(variable: &str) -> ServerTarget {
         tls: TlsMode::Disable,
         ca_file: None,
         allow_functions: Vec::new(),
+        trust: Vec::new(),
     }
 }
 
