@@ -126,7 +126,7 @@ pub(crate) async fn extension_schema(
     let statement = include_str!("activity/postgres_extension.sql");
     let parameters = [Parameter::Text(extension.to_owned())];
     let caps = QueryCaps { max_rows: 1, ..connection.profile().query_caps() };
-    let rows = connection.run_query(statement, &parameters, caps).await?;
+    let rows = connection.run_own_query(statement, &parameters, caps).await?;
     Ok(rows.catalog_rows().next().and_then(|row| row.optional_text("schema")))
 }
 

@@ -97,7 +97,7 @@ pub async fn run_check(
     let parameters = [Parameter::Integer(i64::from(long_seconds))];
     let parameters = if takes_seconds(check) { parameters.as_slice() } else { &[] };
     let caps = QueryCaps { max_rows: MAX_FINDINGS, ..connection.profile().query_caps() };
-    match connection.run_query(statement, parameters, caps).await {
+    match connection.run_own_query(statement, parameters, caps).await {
         Ok(rows) => {
             let report = CheckReport::from_rows(check, rows.catalog_rows());
             Ok(CheckReport { truncated: rows.truncated, ..report })

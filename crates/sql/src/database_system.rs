@@ -38,7 +38,8 @@ impl DatabaseSystem {
             Engine::MySql => include_str!("catalogue/mysql_system.sql"),
             Engine::Sqlite => include_str!("catalogue/sqlite_system.sql"),
         };
-        let rows = connection.run_query(question, &[], connection.profile().query_caps()).await?;
+        let rows =
+            connection.run_own_query(question, &[], connection.profile().query_caps()).await?;
         let catalog_text =
             |name| rows.catalog_rows().next().and_then(|record| record.optional_text(name));
         let text = |name| catalog_text(name).unwrap_or_else(|| UNKNOWN.to_owned());

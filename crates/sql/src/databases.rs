@@ -162,6 +162,17 @@ impl ProfileConnection {
         log_failure(&self.profile, Box::pin(rows).await)
     }
 
+    /// Runs a statement of this program that reads the catalogs.
+    pub async fn run_own_query(
+        &self,
+        text: &'static str,
+        parameters: &[Parameter],
+        caps: QueryCaps,
+    ) -> Result<Rows, SqlError> {
+        let query = guard::check_own_query(self.engine(), text)?;
+        log_failure(&self.profile, Box::pin(self.run_in_lane(&query, parameters, caps)).await)
+    }
+
     /// Runs a query in the lane that is free first, and again if it exceeds a time slice there.
     async fn run_in_lane(
         &self,

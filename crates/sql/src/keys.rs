@@ -97,7 +97,7 @@ pub async fn fetch_foreign_keys(
 
 async fn query_catalog(
     connection: &ProfileConnection,
-    text: &str,
+    text: &'static str,
     part: &SchemaFilter,
 ) -> Result<Rows, SqlError> {
     let timeout = connection.profile().query_caps().timeout;
@@ -105,7 +105,7 @@ async fn query_catalog(
         QueryCaps { timeout, offset: 0, max_rows: MAX_CATALOG_ROWS, max_bytes: MAX_CATALOG_BYTES };
     let given = [&part.schema, &part.table]
         .map(|name| name.clone().map_or(Parameter::Null, Parameter::Text));
-    connection.run_query(text, &given, caps).await
+    connection.run_own_query(text, &given, caps).await
 }
 
 /// Returns the table (schema and name), the key and the column of a row.

@@ -226,7 +226,7 @@ pub(crate) async fn query_catalog(
     let timeout = connection.profile().query_caps().timeout;
     let caps =
         QueryCaps { timeout, offset: 0, max_rows: MAX_CATALOG_ROWS, max_bytes: MAX_CATALOG_BYTES };
-    connection.run_query(text, given, caps).await
+    connection.run_own_query(text, given, caps).await
 }
 
 pub(crate) fn filter_parameters(part: &SchemaFilter) -> [Parameter; 2] {

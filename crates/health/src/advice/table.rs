@@ -52,14 +52,14 @@ pub(super) async fn fetch_table(
         Engine::Postgres => {
             let parameters = [text(schema), text(table)];
             let statement = include_str!("postgres_table.sql");
-            let rows = connection.run_query(statement, &parameters, caps).await?;
+            let rows = connection.run_own_query(statement, &parameters, caps).await?;
             Ok(read_postgres_table(&rows))
         }
         Engine::MySql | Engine::Sqlite => {
             let schema = if schema.is_empty() { Parameter::Null } else { text(schema) };
             let parameters = [schema.clone(), text(table), schema, text(table)];
             let statement = include_str!("mysql_table.sql");
-            let rows = connection.run_query(statement, &parameters, caps).await?;
+            let rows = connection.run_own_query(statement, &parameters, caps).await?;
             Ok(read_mysql_table(&rows))
         }
     }

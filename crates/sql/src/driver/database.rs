@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::{
     ConnectionTarget, Engine, ErrorCode, Parameter, QueryCaps, Rows, SqlError,
     driver::{
-        DatabaseRights, HypotheticalIndexes, MySql, PoolLoad, Postgres, RowSender, WriteResult,
-        sqlite::Sqlite,
+        DatabaseRights, GuardReport, HypotheticalIndexes, MySql, PoolLoad, Postgres, RowSender,
+        WriteResult, sqlite::Sqlite,
     },
     guard::{ReadOnlyQuery, WriteStatement},
 };
@@ -119,6 +119,15 @@ impl Database {
             Driver::Postgres(database) => database.fetch_rights(timeout).await,
             Driver::MySql(database) => database.fetch_rights(timeout).await,
             Driver::Sqlite(database) => database.fetch_rights().await,
+        }
+    }
+
+    /// Checks a read of each table that the user may select; nothing is read. `PostgreSQL` only: for
+    /// other engines the report has no tables.
+    pub async fn check_tables(&self, caps: QueryCaps) -> Result<GuardReport, SqlError> {
+        match &self.driver {
+            Driver::Postgres(database) => database.check_tables(caps).await,
+            Driver::MySql(_) | Driver::Sqlite(_) => Ok(GuardReport::default()),
         }
     }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     ErrorCode, Parameter, QueryCaps, Rows, ServerTarget, SqlError,
-    driver::{DatabaseRights, HypotheticalIndexes, PoolLoad, RowSender, WriteResult},
+    driver::{DatabaseRights, GuardReport, HypotheticalIndexes, PoolLoad, RowSender, WriteResult},
     guard::{ReadOnlyQuery, WriteStatement},
 };
 
@@ -54,6 +54,10 @@ impl MissingDriver {
     }
 
     pub(super) async fn server_version(&self, _: Duration) -> Result<String, SqlError> {
+        match *self {}
+    }
+
+    pub(super) async fn check_tables(&self, _: QueryCaps) -> Result<GuardReport, SqlError> {
         match *self {}
     }
 

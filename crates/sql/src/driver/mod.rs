@@ -7,7 +7,10 @@
 mod cancellation;
 mod database;
 mod error;
+mod guard_report;
 mod hypothetical_indexes;
+#[cfg(feature = "postgres")]
+mod literal_check;
 mod lossless_json;
 #[cfg(not(all(feature = "mysql", feature = "postgres")))]
 mod missing;
@@ -34,6 +37,12 @@ mod postgres_guard;
 mod postgres_plans;
 #[cfg(feature = "postgres")]
 mod postgres_rows;
+#[cfg(feature = "postgres")]
+mod reached_function;
+#[cfg(feature = "postgres")]
+mod readable_tables;
+#[cfg(feature = "postgres")]
+mod reported_trees;
 mod rights;
 mod row_collector;
 mod sqlite;
@@ -47,6 +56,7 @@ mod guard_bypass_tests;
 
 pub use cancellation::finish_cancellations;
 pub use database::Database;
+pub use guard_report::{GuardReport, RefusedTable};
 pub use hypothetical_indexes::HypotheticalIndexes;
 pub use pool_load::PoolLoad;
 pub use rights::DatabaseRights;

@@ -1,9 +1,6 @@
 //! `PostgreSQL` driver: connections and transactions.
 
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{sync::OnceLock, time::Duration};
 
 use deadpool::managed::{Manager, Metrics, RecycleResult};
 use serde_json::Value;
@@ -14,7 +11,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::{
     Parameter, QueryCaps, Rows, ServerTarget, SqlError,
     driver::{
-        DatabaseRights, HypotheticalIndexes, PoolLoad, RowSender, WriteResult,
+        DatabaseRights, GuardReport, HypotheticalIndexes, PoolLoad, RowSender, WriteResult,
         cancellation::spawn_cancellation,
         error,
         pool::{
@@ -22,8 +19,8 @@ use crate::{
             check_clean,
         },
         postgres_error::{connect_error, statement_error},
-        postgres_guard::StatementCheck,
-        postgres_plans, postgres_rows, tls,
+        postgres_guard::{PermittedFunctions, StatementCheck},
+        postgres_plans, postgres_rows, readable_tables, tls,
     },
     guard::{ReadOnlyQuery, WriteStatement},
 };
@@ -48,8 +45,11 @@ impl Postgres {
         connections: usize,
         connect_timeout: Duration,
     ) -> Result<Self, SqlError> {
-        let allowed_functions = server.allow_functions.as_slice().into();
-        let connector = Connector { server, allowed_functions, tls: OnceLock::new() };
+        let permitted = PermittedFunctions {
+            allowed: server.allow_functions.as_slice().into(),
+            trusted: server.trust.as_slice().into(),
+        };
+        let connector = Connector { server, permitted, tls: OnceLock::new() };
         Ok(Self { pool: ConnectionPool::new(connector, connections, connect_timeout)? })
     }
 
@@ -143,6 +143,31 @@ impl Postgres {
         self.query_row(include_str!("sql/postgres_rights.sql"), timeout, read).await
     }
 
+    /// Checks a read of each table that the user may select. Nothing is read.
+    pub(super) async fn check_tables(&self, caps: QueryCaps) -> Result<GuardReport, SqlError> {
+        let session =
+            self.pool.begin_transaction(TransactionOptions::read_only(caps.timeout)).await?;
+        let listed = await_reply(caps.timeout, async {
+            let tables = readable_tables::list_tables(&session.client, caps).await?;
+            let remedy = readable_tables::find_log_remedy(&session.client, caps).await?;
+            Ok((tables, remedy))
+        });
+        let (tables, remedy) = listed.await??;
+        self.pool.release(session).await;
+        let mut report = GuardReport::new(tables.len(), remedy);
+        for table in tables {
+            // A rejection may leave the transaction failed.
+            let session =
+                self.pool.begin_transaction(TransactionOptions::read_only(caps.timeout)).await?;
+            let (client, check) = (&session.client, &session.check);
+            let checked = readable_tables::check_table(client, check, table, caps);
+            let refused = await_reply(caps.timeout, checked).await?;
+            report.refused.extend(refused);
+            self.pool.release(session).await;
+        }
+        Ok(report)
+    }
+
     /// Runs an internal statement and returns its only row.
     async fn query_row<T>(
         &self,
@@ -167,7 +192,7 @@ impl Postgres {
 /// Creates connections.
 struct Connector {
     server: ServerTarget,
-    allowed_functions: Arc<[String]>,
+    permitted: PermittedFunctions,
     tls: OnceLock<MakeRustlsConnect>,
 }
 
@@ -191,8 +216,8 @@ impl Manager for Connector {
         let connected =
             self.server.postgres_config().application_name("vademecum").connect(tls.clone()).await;
         let (client, connection) = connected.map_err(|fault| connect_error(&fault))?;
-        let allowed = Arc::clone(&self.allowed_functions);
-        let started = Box::pin(StatementCheck::start(&client, connection, allowed)).await;
+        let permitted = self.permitted.clone();
+        let started = Box::pin(StatementCheck::start(&client, connection, permitted)).await;
         let (check, task) = started.map_err(|fault| connect_error(&fault))?;
         Ok(PostgresSession { client, task, tls, check, is_clean: true, is_closing: false })
     }
@@ -225,11 +250,7 @@ impl PooledConnection for PostgresSession {
              SET LOCAL bytea_output = hex; SET LOCAL extra_float_digits = 1",
             milliseconds + CANCEL_GRACE.as_millis() * 2
         );
-        let begun = if transaction.is_read_only {
-            Box::pin(self.check.begin(&self.client, &statements)).await
-        } else {
-            self.client.batch_execute(&statements).await
-        };
+        let begun = self.client.batch_execute(&statements).await;
         begun.map_err(|fault| statement_error(&fault, transaction.timeout))
     }
 

@@ -3,33 +3,37 @@
 //! The server parses the statement in the transaction that will run it and reports the rewritten
 //! parse tree as a notice; nothing is planned or run for that. A query of the catalogs follows the
 //! objects of the tree to every function that running the statement can call, and each is judged
-//! (`docs/adr/0026-guard-by-resolution.md`).
+//! (`docs/adr/0026-guard-by-resolution.md`, `docs/adr/0048-reachable-reads.md`).
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    mem,
+    collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use futures_util::{StreamExt, stream};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     task::AbortHandle,
 };
 use tokio_postgres::{
-    AsyncMessage, Client, Connection, Row, Statement,
+    Client, Connection, Statement,
     types::{ToSql, Type},
 };
+use vademecum_core::config::TrustPattern;
 
 use crate::{
-    Engine, ErrorCode, QueryCaps, SqlError,
-    driver::{parse_tree::CalledObjects, postgres_error::statement_error},
-    guard::{FunctionVerdict, PostgresFunction, ReadOnlyQuery, StatementKind, is_allowed},
-    identifier::quote_identifier,
+    Engine, QueryCaps, SqlError,
+    driver::{
+        literal_check::{LiteralHazard, converts_to_named_type, may_name_type_in_literal},
+        parse_tree::{CalledObjects, ServerObject},
+        postgres_error::statement_error,
+        reached_function::{ReachedFunction, TrustedFunctions, rejection},
+        reported_trees::{ReportedTrees, spawn_connection},
+    },
+    guard::{
+        FunctionVerdict, ReadOnlyQuery, StatementKind, is_allowed, replace_strings, text_names,
+    },
 };
 
-/// Maximum size of the parse trees of a statement, in bytes.
-const MAX_TREE_BYTES: usize = 32 * 1024 * 1024;
 /// Maximum number of function bodies that are parsed for a statement.
 const MAX_BODIES: usize = 100;
 
@@ -45,84 +49,40 @@ const LOUD_LOG: &str = include_str!("sql/postgres_loud_log.sql");
 /// Restores the settings that [`ENTER_CATALOG`] changed, except for the reports.
 const LEAVE_CATALOG: &str = include_str!("sql/postgres_leave_catalog.sql");
 /// Asks whether the user may set what goes to the server's log; `PostgreSQL` 15 and newer.
-const MAY_SET_LOG: &str = "SELECT pg_catalog.has_parameter_privilege('log_min_messages', 'SET')";
+pub(super) const MAY_SET_LOG: &str =
+    "SELECT pg_catalog.has_parameter_privilege('log_min_messages', 'SET')";
+/// Asks whether the statistics of columns have rows of the tables with passwords.
+const SECRET_STATISTICS: &str = "SELECT EXISTS (SELECT FROM pg_stats WHERE schemaname = 'pg_catalog' \
+     AND tablename IN ('pg_authid', 'pg_user_mapping', 'pg_subscription', 'pg_foreign_server'))";
+/// Ends the time in which the body of a function is parsed with its own search path.
+const RESTORE_PATH: &str = "SELECT pg_catalog.set_config(\
+     'search_path', pg_catalog.current_setting('vademecum.search_path'), TRUE)";
+/// Identifier of the table `pg_statistic`.
+const PG_STATISTIC: u32 = 2_619;
 
-/// Function that the server calls while it parses literals of a type.
-#[derive(Clone, Debug)]
-struct ParseHazard {
-    type_id: u32,
-    type_name: String,
-    schema: String,
-    name: String,
-}
-
-/// Parse trees that the server reported on a connection.
+/// Functions that a profile permits although the check cannot prove that they only read.
 #[derive(Clone, Debug, Default)]
-struct ReportedTrees(Arc<Mutex<Vec<String>>>);
-
-impl ReportedTrees {
-    fn push(&self, tree: &str) {
-        let mut trees = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if trees.iter().map(String::len).sum::<usize>() <= MAX_TREE_BYTES {
-            trees.push(tree.to_owned());
-        }
-    }
-
-    fn clear(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-
-    /// Removes and returns the trees. Fails if there is none, or too much was reported.
-    fn take(&self) -> Result<Vec<String>, SqlError> {
-        let trees = mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        if trees.is_empty() {
-            return Err(rejection(
-                "the server did not report the parse tree of this statement, so what the statement \
-                 calls cannot be checked; `debug_print_rewritten` has to be supported",
-            ));
-        }
-        if trees.iter().map(String::len).sum::<usize>() > MAX_TREE_BYTES {
-            return Err(rejection(
-                "the views of this statement are too large to be checked; query fewer of them at a \
-                 time",
-            ));
-        }
-        Ok(trees)
-    }
-}
-
-/// Runs a connection in the background, keeping the parse trees that it reports.
-fn spawn_connection<S, T>(mut connection: Connection<S, T>, trees: ReportedTrees) -> AbortHandle
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let task = async move {
-        let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
-        // Callers see the end of the connection as an error of their own request.
-        while let Some(Ok(message)) = messages.next().await {
-            if let AsyncMessage::Notice(notice) = message
-                && notice.message() == "rewritten parse tree:"
-            {
-                trees.push(notice.detail().unwrap_or_default());
-            }
-        }
-    };
-    tokio::spawn(task).abort_handle()
+pub(super) struct PermittedFunctions {
+    /// Setting `allow_functions`.
+    pub(super) allowed: Arc<[String]>,
+    /// Setting `trust`.
+    pub(super) trusted: Arc<[TrustPattern]>,
 }
 
 /// Check of statements on one connection.
 pub(super) struct StatementCheck {
     trees: ReportedTrees,
-    parse_hazards: Statement,
-    hazard_names: Statement,
+    literal_hazards: Statement,
     reached_functions: Statement,
+    trusted_functions: Statement,
+    shadowing: Statement,
+    secret_statistics: Statement,
     report_trees: String,
     enter_catalog: String,
     leave_and_report: String,
-    /// Functions called by literals, as of the start of the transaction.
-    hazards: Vec<ParseHazard>,
-    allowed: Arc<[String]>,
+    permitted: PermittedFunctions,
+    /// Functions, operators and relations of the server itself that passed; these never change.
+    passed: Mutex<BTreeSet<ServerObject>>,
 }
 
 /// Statement that passed the check.
@@ -134,12 +94,11 @@ pub(super) struct CheckedStatement {
 }
 
 impl StatementCheck {
-    /// Runs a new connection in the background and prepares the queries of the check. `allowed` are
-    /// the functions that the profile allows.
+    /// Runs a new connection in the background and prepares the queries of the check.
     pub(super) async fn start<S, T>(
         client: &Client,
         connection: Connection<S, T>,
-        allowed: Arc<[String]>,
+        permitted: PermittedFunctions,
     ) -> Result<(Self, AbortHandle), tokio_postgres::Error>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -151,53 +110,37 @@ impl StatementCheck {
         let may_set_log = client.query_one(MAY_SET_LOG, &[]).await;
         let may_set_log = may_set_log.and_then(|row| row.try_get(0)).unwrap_or(is_superuser);
         client.batch_execute("SET search_path = pg_catalog").await?;
-        let (parse_hazards, hazard_names, reached_functions) = tokio::try_join!(
-            client.prepare(include_str!("sql/postgres_parse_hazards.sql")),
-            client.prepare_typed(include_str!("sql/postgres_hazard_names.sql"), &[Type::OID_ARRAY]),
-            client.prepare_typed(
-                include_str!("sql/postgres_reached.sql"),
-                &[
-                    Type::OID_ARRAY,
-                    Type::OID_ARRAY,
-                    Type::OID_ARRAY,
-                    Type::OID_ARRAY,
-                    Type::TEXT_ARRAY,
-                ],
-            ),
-        )?;
+        let (oids, texts) = (Type::OID_ARRAY, Type::TEXT_ARRAY);
+        let mut reached = vec![oids.clone(); 6];
+        reached.extend([texts.clone(), oids]);
+        let (named, matched) = ([texts.clone(), Type::TEXT, Type::BOOL], [texts.clone(), texts]);
+        let shadowed = [Type::NAME_ARRAY, Type::TEXT];
+        let (literal_hazards, reached_functions, trusted_functions, shadowing, secret_statistics) =
+            tokio::try_join!(
+                client.prepare_typed(include_str!("sql/postgres_literal_hazards.sql"), &named),
+                client.prepare_typed(include_str!("sql/postgres_reached.sql"), &reached),
+                client.prepare_typed(include_str!("sql/postgres_trusted.sql"), &matched),
+                client.prepare_typed(include_str!("sql/postgres_shadowing.sql"), &shadowed),
+                client.prepare(SECRET_STATISTICS),
+            )?;
         client.batch_execute("RESET search_path").await?;
         let [quiet, loud] = if may_set_log { [QUIET_REPORTS, LOUD_LOG] } else { [""; 2] };
         // The last statement begins the reports, so that none of these is reported.
         let report_trees = format!("{quiet}; {REPORT_TREES}");
         let check = Self {
             trees,
-            parse_hazards,
-            hazard_names,
+            literal_hazards,
             reached_functions,
+            trusted_functions,
+            shadowing,
+            secret_statistics,
             enter_catalog: format!("{ENTER_CATALOG}; {loud}"),
             leave_and_report: format!("{LEAVE_CATALOG}; {report_trees}"),
             report_trees,
-            hazards: Vec::new(),
-            allowed,
+            permitted,
+            passed: Mutex::default(),
         };
         Ok((check, task))
-    }
-
-    /// Begins a read-only transaction with the statements `begin`, and reports trees in it.
-    pub(super) async fn begin(
-        &mut self,
-        client: &Client,
-        begin: &str,
-    ) -> Result<(), tokio_postgres::Error> {
-        let ((), (), hazards, ()) = tokio::try_join!(
-            client.batch_execute(begin),
-            client.batch_execute(&self.enter_catalog),
-            client.query(&self.parse_hazards, &[]),
-            client.batch_execute(&self.leave_and_report),
-        )?;
-        self.hazards = hazards.iter().map(read_hazard).collect::<Result<_, _>>()?;
-        self.hazards.retain(|it| !is_allowed(&it.schema, &it.name, &self.allowed));
-        Ok(())
     }
 
     /// Prepares and checks a statement in the open transaction.
@@ -208,22 +151,20 @@ impl StatementCheck {
         caps: QueryCaps,
     ) -> Result<CheckedStatement, SqlError> {
         let failed = |fault| statement_error(&fault, caps.timeout);
-        self.check_literals(client, query, caps).await?;
-        if query.kind() == StatementKind::Show {
+        let names: Vec<&str> = query.identifiers().iter().map(|it| it.name.as_str()).collect();
+        let needs_no_resolution = query.kind() == StatementKind::Show
+            || query.is_own() && !self.is_shadowed(client, &names, query, caps).await?;
+        if needs_no_resolution {
             let plain = client.prepare(query.text()).await.map_err(failed)?;
             return Ok(CheckedStatement { plain, keeps_state: false });
         }
-        self.trees.clear();
+        let (hazards, trust) = self.find_hazards(client, &names, query.text(), caps).await?;
+        if !hazards.is_empty() {
+            self.check_literals(client, &names, query, &hazards, &trust, caps).await?;
+        }
         // Of an EXPLAIN the server reports no tree; the explained query is parsed alone.
-        let parsed = client.prepare(query.query_text()).await.map_err(failed)?;
-        let mut objects = CalledObjects::default();
-        for tree in self.trees.take()? {
-            objects.add_tree(&tree)?;
-        }
-        if objects.changes_data {
-            return Err(rejection("a part of this statement changes data; leave it out"));
-        }
-        let keeps_state = self.check_objects(client, objects, caps).await?;
+        let (parsed, objects) = self.parse(client, query.query_text()).await?.map_err(failed)?;
+        let keeps_state = self.check_objects(client, objects, &trust, caps).await?;
         let plain = match query.kind() {
             StatementKind::Explain => client.prepare(query.text()).await.map_err(failed)?,
             StatementKind::Rows | StatementKind::Show => parsed,
@@ -231,56 +172,116 @@ impl StatementCheck {
         Ok(CheckedStatement { plain, keeps_state })
     }
 
-    /// Rejects a statement that may contain a literal whose type calls an unchecked function: parsing
-    /// the statement would call it.
-    async fn check_literals(
+    /// Asks whether names of a statement of this program may mean objects of users.
+    async fn is_shadowed(
         &self,
         client: &Client,
+        names: &[&str],
         query: &ReadOnlyQuery,
         caps: QueryCaps,
-    ) -> Result<(), SqlError> {
-        if self.hazards.is_empty() {
-            return Ok(());
+    ) -> Result<bool, SqlError> {
+        let text = query.text();
+        let asked = client.query_one(&self.shadowing, &[&names, &text]).await;
+        let shadowed = asked.and_then(|row| row.try_get("is_shadowed"));
+        shadowed.map_err(|fault| statement_error(&fault, caps.timeout))
+    }
+
+    /// Has the server parse a statement and report the objects in it. The inner error is that of the
+    /// server. The reports must have begun.
+    async fn parse(
+        &self,
+        client: &Client,
+        text: &str,
+    ) -> Result<Result<(Statement, CalledObjects), tokio_postgres::Error>, SqlError> {
+        self.trees.clear();
+        let parsed = match client.prepare(text).await {
+            Ok(parsed) => parsed,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let mut objects = CalledObjects::default();
+        for tree in self.trees.take()? {
+            objects.add_tree(&tree)?;
         }
-        let types: Vec<u32> = self.hazards.iter().map(|hazard| hazard.type_id).collect();
-        let parameters: [&(dyn ToSql + Sync); 1] = [&types];
-        let ((), rows, ()) = tokio::try_join!(
+        if objects.changes_data {
+            return Err(rejection("a part of this statement changes data; leave it out"));
+        }
+        Ok(Ok((parsed, objects)))
+    }
+
+    /// Queries the catalogs for functions that parsing a text with these names may call, and for the functions
+    /// that are trusted. Begins the reports.
+    async fn find_hazards(
+        &self,
+        client: &Client,
+        names: &[&str],
+        text: &str,
+        caps: QueryCaps,
+    ) -> Result<(Vec<LiteralHazard>, TrustedFunctions), SqlError> {
+        let may_name_type = may_name_type_in_literal(names);
+        let asked: [&(dyn ToSql + Sync); 3] = [&names, &text, &may_name_type];
+        let patterns = self.permitted.trusted.iter().filter_map(TrustPattern::like_pattern);
+        let extensions = self.permitted.trusted.iter().filter_map(TrustPattern::extension);
+        let (patterns, extensions): (Vec<String>, Vec<&str>) =
+            (patterns.collect(), extensions.collect());
+        let trusting: [&(dyn ToSql + Sync); 2] = [&patterns, &extensions];
+        let is_trusting = !self.permitted.trusted.is_empty();
+        let ((), hazards, trusted, ()) = tokio::try_join!(
             client.batch_execute(&self.enter_catalog),
-            client.query(&self.hazard_names, &parameters),
+            client.query(&self.literal_hazards, &asked),
+            async {
+                match is_trusting {
+                    true => client.query(&self.trusted_functions, &trusting).await,
+                    false => Ok(Vec::new()),
+                }
+            },
             client.batch_execute(&self.leave_and_report),
         )
         .map_err(|fault| statement_error(&fault, caps.timeout))?;
-        let mut origins: BTreeMap<String, u32> = BTreeMap::new();
-        for row in &rows {
-            let read = || Ok((row.try_get("name")?, row.try_get("origin")?));
-            let (name, origin) = read().map_err(|fault| statement_error(&fault, caps.timeout))?;
-            origins.insert(name, origin);
+        let read = || {
+            let mut trust = TrustedFunctions::default();
+            for row in &trusted {
+                let is_trusted = row.try_get("is_trusted")?;
+                let of = if is_trusted { &mut trust.trusted } else { &mut trust.replaceable };
+                of.insert(row.try_get("oid")?);
+            }
+            let hazards: Result<Vec<_>, _> = hazards.iter().map(LiteralHazard::read).collect();
+            Ok((hazards?, trust))
+        };
+        let (mut hazards, trust) = read().map_err(|fault| statement_error(&fault, caps.timeout))?;
+        hazards.retain(|it| {
+            !trust.trusted.contains(&it.function)
+                && !is_allowed(&it.schema, &it.name, &self.permitted.allowed)
+        });
+        Ok((hazards, trust))
+    }
+
+    /// Rejects a statement with a literal whose type calls an unchecked function: parsing the
+    /// statement would call it.
+    async fn check_literals(
+        &self,
+        client: &Client,
+        names: &[&str],
+        query: &ReadOnlyQuery,
+        hazards: &[LiteralHazard],
+        trust: &TrustedFunctions,
+        caps: QueryCaps,
+    ) -> Result<(), SqlError> {
+        // Modifiers of types are computed while the statement without its strings is parsed, too.
+        let is_certain = |hazard: &&LiteralHazard| hazard.is_input || converts_to_named_type(names);
+        if let Some(hazard) = hazards.iter().find(is_certain) {
+            return Err(hazard.rejection());
         }
-        // These two convert a text to the type that another text names.
-        let converts = ["pg_input_is_valid", "pg_input_error_info"];
-        let Some(type_id) = origins
-            .iter()
-            .find(|(name, _)| query.mentions(name))
-            .map(|(_, origin)| *origin)
-            .or_else(|| {
-                let first = self.hazards.first().map(|hazard| hazard.type_id);
-                first.filter(|_| converts.iter().any(|name| query.mentions(name)))
-            })
-        else {
+        let (Some(text), Some(hazard)) = (query.query_without_strings(), hazards.first()) else {
             return Ok(());
         };
-        let hazard = self.hazards.iter().find(|hazard| hazard.type_id == type_id);
-        Err(hazard.map_or_else(
-            || rejection("a type of this statement calls functions that cannot be checked"),
-            |hazard| {
-                rejection(&format!(
-                    "values of the type `{}` call the function `{}.{}`, which cannot be checked; leave \
-                     the type out, or list the function in `allow_functions` of the profile if it only \
-                     reads",
-                    hazard.type_name, hazard.schema, hazard.name
-                ))
-            },
-        ))
+        // The statement is rejected in any case if the server cannot tell the types.
+        let Ok(Ok((_, objects))) = self.parse(client, &text).await else {
+            return Err(hazard.rejection());
+        };
+        let checked = self.check_objects(client, objects, trust, caps).await;
+        checked.map_err(|_| hazard.rejection())?;
+        let reports = client.batch_execute(&self.report_trees).await;
+        reports.map_err(|fault| statement_error(&fault, caps.timeout))
     }
 
     /// Checks every function that the objects of a parse tree call. Returns true if one may leave
@@ -289,33 +290,83 @@ impl StatementCheck {
         &self,
         client: &Client,
         mut objects: CalledObjects,
+        trust: &TrustedFunctions,
         caps: QueryCaps,
     ) -> Result<bool, SqlError> {
-        let mut checked_bodies = BTreeSet::new();
+        if self.has_passed(&objects) {
+            return Ok(false);
+        }
+        self.check_statistics(client, &objects, caps).await?;
+        let of_server = objects.of_server_only();
+        let (mut checked_bodies, mut checked_literals) = (BTreeSet::new(), BTreeSet::new());
         let mut keeps_state = false;
         loop {
-            let reached = self.reached_functions(client, &objects, caps).await?;
+            let reached = self.reached_functions(client, &objects, trust, caps).await?;
             let mut bodies = Vec::new();
             for function in &reached {
-                match function.judge(&self.allowed)? {
+                match function.judge(&self.permitted.allowed)? {
                     FunctionVerdict::Harmless => {}
                     FunctionVerdict::Allowed => keeps_state = true,
                     FunctionVerdict::BodyToCheck => bodies.push(function),
                     FunctionVerdict::Rejected(reason) => return Err(function.rejection(reason)),
                 }
             }
-            bodies.retain(|function| checked_bodies.insert(function.id));
-            if bodies.is_empty() {
+            bodies.retain(|function| !checked_bodies.contains(&function.id));
+            let makes_values = reached.iter().any(|it| it.function.makes_values());
+            let is_changed = makes_values && objects.make_read_types();
+            if bodies.is_empty() && !is_changed {
+                if let (Some(of_server), false) = (of_server, keeps_state) {
+                    let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+                    passed.extend(of_server);
+                }
                 return Ok(keeps_state);
             }
-            let reports = client.batch_execute(&self.report_trees).await;
-            reports.map_err(|fault| statement_error(&fault, caps.timeout))?;
             for function in bodies {
-                if checked_bodies.len() > MAX_BODIES {
+                if checked_bodies.len() >= MAX_BODIES {
                     return Err(function.rejection("is one of too many that have to be checked"));
                 }
-                self.add_body(client, function, &mut objects).await?;
+                if self
+                    .add_body(client, function, &mut checked_literals, &mut objects, caps)
+                    .await?
+                {
+                    checked_bodies.insert(function.id);
+                }
             }
+        }
+    }
+
+    /// Returns true if a statement uses only what the server itself defines, and all of that has
+    /// passed before.
+    fn has_passed(&self, objects: &CalledObjects) -> bool {
+        let passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = objects.of_server_only();
+        used.is_some_and(|used| used.iter().all(|object| passed.contains(object)))
+            && !objects.relations.contains(&PG_STATISTIC)
+    }
+
+    /// Rejects a read of the statistics of columns while they contain values of passwords.
+    async fn check_statistics(
+        &self,
+        client: &Client,
+        objects: &CalledObjects,
+        caps: QueryCaps,
+    ) -> Result<(), SqlError> {
+        if !objects.relations.contains(&PG_STATISTIC) {
+            return Ok(());
+        }
+        let ((), row, ()) = tokio::try_join!(
+            client.batch_execute(&self.enter_catalog),
+            client.query_one(&self.secret_statistics, &[]),
+            client.batch_execute(LEAVE_CATALOG),
+        )
+        .map_err(|fault| statement_error(&fault, caps.timeout))?;
+        match row.try_get(0) {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(rejection(
+                "the statistics of columns contain hashes of passwords of this server, which this user \
+                 may read; leave `pg_stats` out, or give the profile a user without that right",
+            )),
+            Err(fault) => Err(statement_error(&fault, caps.timeout)),
         }
     }
 
@@ -324,140 +375,84 @@ impl StatementCheck {
         &self,
         client: &Client,
         objects: &CalledObjects,
+        trust: &TrustedFunctions,
         caps: QueryCaps,
     ) -> Result<Vec<ReachedFunction>, SqlError> {
         let ids = |set: &BTreeSet<u32>| set.iter().copied().collect::<Vec<u32>>();
         let (functions, operators) = (ids(&objects.functions), ids(&objects.operators));
-        let (relations, types) = (ids(&objects.relations), ids(&objects.types));
-        let allowed: &[String] = &self.allowed;
-        let called: [&(dyn ToSql + Sync); 5] =
-            [&functions, &operators, &relations, &types, &allowed];
+        let (relations, bodies) = (ids(&objects.relations), ids(&objects.body_relations));
+        let (types, read_types) = (ids(&objects.types), ids(&objects.read_types));
+        let (allowed, trusted) = (&*self.permitted.allowed, ids(&trust.trusted));
+        let called: [&(dyn ToSql + Sync); 8] =
+            [&functions, &operators, &relations, &types, &read_types, &bodies, &allowed, &trusted];
         let ((), rows, ()) = tokio::try_join!(
             client.batch_execute(&self.enter_catalog),
             client.query(&self.reached_functions, &called),
             client.batch_execute(LEAVE_CATALOG),
         )
         .map_err(|fault| statement_error(&fault, caps.timeout))?;
-        let reached: Result<Vec<_>, _> = rows.iter().map(ReachedFunction::read).collect();
+        let reached: Result<Vec<_>, _> =
+            rows.iter().map(|row| ReachedFunction::read(row, trust)).collect();
         reached.map_err(|fault| statement_error(&fault, caps.timeout))
     }
 
-    /// Adds what the body of an SQL function calls.
+    /// Adds what the body of an SQL function calls. If parsing the body may call functions for its
+    /// literals, only the body without its strings is added at first, and false is returned.
     async fn add_body(
         &self,
         client: &Client,
         function: &ReachedFunction,
+        checked_literals: &mut BTreeSet<u32>,
+        objects: &mut CalledObjects,
+        caps: QueryCaps,
+    ) -> Result<bool, SqlError> {
+        let text = function.body_query();
+        let Some(names) = text_names(Engine::Postgres, &text) else {
+            return Err(function.rejection("has a body that cannot be checked"));
+        };
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let (hazards, _) = self.find_hazards(client, &names, &text, caps).await?;
+        if hazards.iter().any(|it| it.is_input)
+            || !hazards.is_empty() && converts_to_named_type(&names)
+        {
+            return Err(function.rejection("has a literal that cannot be checked"));
+        }
+        let without_strings = replace_strings(Engine::Postgres, &text);
+        match without_strings.filter(|_| !hazards.is_empty()) {
+            Some(without_strings) if checked_literals.insert(function.id) => {
+                self.parse_body(client, function, &without_strings, objects).await?;
+                Ok(false)
+            }
+            _ => {
+                self.parse_body(client, function, &text, objects).await?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Has the server parse a body as it would parse it in the function. The reports must have begun.
+    async fn parse_body(
+        &self,
+        client: &Client,
+        function: &ReachedFunction,
+        text: &str,
         objects: &mut CalledObjects,
     ) -> Result<(), SqlError> {
-        self.trees.clear();
         // The body is no single SELECT, or uses something that exists only in the function.
-        let prepared = client.prepare(&function.body_query()).await;
-        prepared.map_err(|_| function.rejection("has a body that cannot be checked"))?;
+        let failed = |_| function.rejection("has a body that cannot be checked");
+        if let Some(path) = &function.function.search_path {
+            let path = path.replace('\'', "''");
+            let set = format!("SELECT pg_catalog.set_config('search_path', '{path}', TRUE)");
+            client.batch_execute(&set).await.map_err(failed)?;
+        }
+        self.trees.clear();
+        client.prepare(text).await.map_err(failed)?;
         for tree in self.trees.take()? {
-            objects.add_tree(&tree)?;
+            objects.add_body(&tree)?;
+        }
+        if function.function.search_path.is_some() {
+            client.batch_execute(RESTORE_PATH).await.map_err(failed)?;
         }
         Ok(())
     }
-}
-
-/// Function that running a statement can call.
-struct ReachedFunction {
-    id: u32,
-    function: PostgresFunction,
-    /// True if the body changes data.
-    changes_data: bool,
-    /// Foreign table that the function reads, if it is a foreign data wrapper.
-    foreign_table: Option<String>,
-    argument_types: Vec<String>,
-    /// Whether each argument is a row.
-    argument_is_row: Vec<bool>,
-    argument_names: Vec<String>,
-}
-
-impl ReachedFunction {
-    fn read(row: &Row) -> Result<Self, tokio_postgres::Error> {
-        let kind: &str = row.try_get("kind")?;
-        let function = PostgresFunction {
-            schema: row.try_get("schema")?,
-            name: row.try_get("name")?,
-            language: row.try_get("language")?,
-            source: row.try_get("source")?,
-            is_volatile: row.try_get("is_volatile")?,
-            is_aggregate: row.try_get("is_aggregate")?,
-            is_handler: kind == "h",
-            is_user_defined: row.try_get("is_user_defined")?,
-            is_extension: row.try_get("is_extension")?,
-            has_settings: row.try_get("has_settings")?,
-            has_parsed_body: row.try_get("has_parsed_body")?,
-        };
-        Ok(Self {
-            id: row.try_get("oid")?,
-            function,
-            changes_data: kind == "d",
-            foreign_table: row.try_get("via")?,
-            argument_types: row.try_get("argument_types")?,
-            argument_is_row: row.try_get("argument_is_row")?,
-            argument_names: row.try_get::<_, Option<_>>("argument_names")?.unwrap_or_default(),
-        })
-    }
-
-    fn judge(&self, allowed: &[String]) -> Result<FunctionVerdict, SqlError> {
-        let PostgresFunction { schema, name, .. } = &self.function;
-        if let Some(table) = &self.foreign_table
-            && !is_allowed(schema, name, allowed)
-        {
-            return Err(rejection(&format!(
-                "the foreign table `{table}` reads outside this database through `{schema}.{name}`; \
-                 leave it out, or list that function in `allow_functions` of the profile"
-            )));
-        }
-        if self.changes_data && !is_allowed(schema, name, allowed) {
-            return Ok(FunctionVerdict::Rejected("changes data"));
-        }
-        Ok(self.function.judge(allowed))
-    }
-
-    fn rejection(&self, reason: &str) -> SqlError {
-        let PostgresFunction { schema, name, .. } = &self.function;
-        rejection(&format!(
-            "the function `{schema}.{name}` {reason}; leave out what calls it (it may be a view, operator, \
-             cast or type), or list it in `allow_functions` of the profile if it only reads"
-        ))
-    }
-
-    /// Returns the body as a query in which the names of the arguments have the meaning that they
-    /// have in the function: columns of the body's own tables precede them.
-    fn body_query(&self) -> String {
-        let body = self.function.source.trim().trim_end_matches(';');
-        let quoted = |name: &str| quote_identifier(Engine::Postgres, name);
-        let (mut arguments, mut rows) = (Vec::new(), Vec::new());
-        for (at, of) in self.argument_types.iter().enumerate() {
-            let value = format!("${}::{of}", at + 1);
-            let name = self.argument_names.get(at).filter(|name| !name.is_empty());
-            if let (Some(name), Some(true)) = (name, self.argument_is_row.get(at)) {
-                rows.push(format!(" CROSS JOIN (SELECT ({value}).*) AS {}", quoted(name)));
-            }
-            let name = name.map_or_else(|| format!("?{at}"), Clone::clone);
-            arguments.push(format!("{value} AS {}", quoted(&name)));
-        }
-        format!(
-            "SELECT FROM (SELECT {}) AS {}{} CROSS JOIN LATERAL (\n{body}\n) AS \"?body\"",
-            arguments.join(", "),
-            quoted(&self.function.name),
-            rows.concat()
-        )
-    }
-}
-
-fn read_hazard(row: &Row) -> Result<ParseHazard, tokio_postgres::Error> {
-    Ok(ParseHazard {
-        type_id: row.try_get("type")?,
-        type_name: row.try_get("type_name")?,
-        schema: row.try_get("schema")?,
-        name: row.try_get("name")?,
-    })
-}
-
-fn rejection(message: &str) -> SqlError {
-    SqlError::new(ErrorCode::XsqlRoBlocked, message)
 }

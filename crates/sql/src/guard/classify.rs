@@ -188,10 +188,16 @@ fn classify_mysql_show(text: &str, tokens: &[Token]) -> Result<StatementForm, Sq
     let is_own = is_word_at(3, "current_user") && is_word_at(2, "for");
     let shows_password = (is_word_at(1, "create") && is_word_at(2, "user"))
         || (is_word_at(1, "grants") && is_word_at(2, "for") && !is_own)
+        // The status of an engine contains statements of other users.
+        || is_word_at(1, "engine")
         || tokens.iter().any(|token| token.is_one_of(&["binlog", "relaylog", "hosts"]));
     if tokens.len() > 1 && !shows_password {
         return Ok(StatementForm { kind: StatementKind::Show, query_start: None });
     }
     let at = tokens.get(1).map_or(text.len(), |token| token.offset);
-    Err(reject_at(text, at, "this SHOW may disclose passwords or rows of all tables; leave it out"))
+    Err(reject_at(
+        text,
+        at,
+        "this SHOW may disclose passwords, or statements and rows of others; leave it out",
+    ))
 }

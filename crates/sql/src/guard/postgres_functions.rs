@@ -1,9 +1,30 @@
 //! Judgement of the functions that a statement of `PostgreSQL` calls, as the catalog describes them.
 
-use super::function_policy::{may_be_volatile, rejection_reason};
+use super::{
+    function_policy::{may_be_volatile, rejection_reason},
+    object_functions,
+};
 use crate::Engine;
 
 const VOLATILE: &str = "is VOLATILE, so it may change something";
+const TAKES_OBJECT: &str =
+    "takes a type, relation or other object as a value, and may run what belongs to it";
+
+/// Pseudo-types whose value has the type that the caller gives it.
+const POLYMORPHIC: [&str; 12] = [
+    "anyarray",
+    "anycompatible",
+    "anycompatiblearray",
+    "anycompatiblemultirange",
+    "anycompatiblenonarray",
+    "anycompatiblerange",
+    "anyelement",
+    "anyenum",
+    "anymultirange",
+    "anynonarray",
+    "anyrange",
+    "record",
+];
 
 /// Function that running a statement can call, directly or through a view, operator, cast, type or
 /// other function.
@@ -29,8 +50,17 @@ pub struct PostgresFunction {
     pub is_user_defined: bool,
     /// True if it is part of an extension and owned by a superuser.
     pub is_extension: bool,
+    /// True for the input and output functions of a type, which the server calls with that type.
+    pub is_type_function: bool,
     /// True if it changes settings while it runs.
     pub has_settings: bool,
+    /// Value of the setting `search_path` while it runs, if it changes only that.
+    pub search_path: Option<String>,
+    /// True if the profile trusts it, and only roles that may do anything in the database can replace
+    /// it.
+    pub is_trusted: bool,
+    /// Types of the arguments.
+    pub argument_types: Vec<String>,
     /// True if the catalog holds its body as a parse tree.
     pub has_parsed_body: bool,
 }
@@ -52,14 +82,16 @@ impl PostgresFunction {
     /// Judges the function. `allowed` are the functions that the profile allows, as `schema.name` or
     /// `name`.
     pub fn judge(&self, allowed: &[String]) -> FunctionVerdict {
-        if is_allowed(&self.schema, &self.name, allowed) {
+        if is_allowed(&self.schema, &self.name, allowed)
+            || self.is_trusted && !self.is_volatile && self.denial().is_none()
+        {
             return FunctionVerdict::Allowed;
         }
         match self.language.as_str() {
             "internal" | "c" => self.judge_compiled(),
             "sql" if !self.is_user_defined => self.judge_declared(),
             "sql" if self.is_volatile => FunctionVerdict::Rejected(VOLATILE),
-            "sql" if self.has_settings => {
+            "sql" if self.has_settings && self.search_path.is_none() => {
                 FunctionVerdict::Rejected("changes settings while it runs")
             }
             "sql" if self.has_parsed_body => FunctionVerdict::Harmless,
@@ -84,16 +116,39 @@ impl PostgresFunction {
 
     /// Judges a function of the server or of an extension by its name, symbol and volatility.
     fn judge_declared(&self) -> FunctionVerdict {
-        let names = [&self.name, &self.source];
-        let reason = names.iter().find_map(|name| rejection_reason(Engine::Postgres, name, None));
-        if let Some(reason) = reason {
+        if let Some(reason) = self.denial() {
             FunctionVerdict::Rejected(reason)
+        } else if self.takes_unknown_object() {
+            FunctionVerdict::Rejected(TAKES_OBJECT)
         } else if self.is_volatile && !self.is_handler && !may_be_volatile(&self.schema, &self.name)
         {
             FunctionVerdict::Rejected(VOLATILE)
         } else {
             FunctionVerdict::Harmless
         }
+    }
+
+    /// Returns the reason why a function of its name or symbol is denied, if it is.
+    fn denial(&self) -> Option<&'static str> {
+        let names = [&self.name, &self.source];
+        names.iter().find_map(|name| rejection_reason(Engine::Postgres, name, None))
+    }
+
+    /// Returns true if it decides by the value of an argument what it calls.
+    fn takes_unknown_object(&self) -> bool {
+        let is_called_by_server = self.is_type_function || self.is_handler || self.is_aggregate;
+        !is_called_by_server
+            && object_functions::takes_object(&self.argument_types)
+            && !object_functions::is_harmless(!self.is_user_defined, &self.name)
+    }
+
+    /// Returns true if it may convert a text to the type that an argument has, and so make a value
+    /// of that type or of a part of it.
+    pub fn makes_values(&self) -> bool {
+        let is_compiled = matches!(self.language.as_str(), "internal" | "c");
+        is_compiled
+            && (self.is_user_defined || self.name.contains("populate_record"))
+            && self.argument_types.iter().any(|it| POLYMORPHIC.contains(&it.as_str()))
     }
 }
 
@@ -153,5 +208,75 @@ mod tests {
             PostgresFunction { is_extension: true, source: "dblink_exec".to_owned(), ..own("c") };
         assert!(is_rejected(&disguised));
         assert!(is_rejected(&PostgresFunction { is_extension: true, ..own("plpgsql") }));
+        let trusted = PostgresFunction { is_trusted: true, ..own("plpgsql") };
+        assert_eq!(trusted.judge(&[]), FunctionVerdict::Allowed);
+        assert!(is_rejected(&PostgresFunction { is_volatile: true, ..trusted.clone() }));
+        assert!(is_rejected(&PostgresFunction { name: "dblink_exec".to_owned(), ..trusted }));
+    }
+
+    #[test]
+    fn sql_function_may_set_only_search_path() {
+        let own = PostgresFunction {
+            is_user_defined: true,
+            has_settings: true,
+            ..function("public", "total", "sql")
+        };
+        assert!(is_rejected(&own));
+        let with_path = PostgresFunction { search_path: Some("\"\"".to_owned()), ..own };
+        assert_eq!(with_path.judge(&[]), FunctionVerdict::BodyToCheck);
+    }
+
+    /// Recorded functions with an argument that names an object, of the versions 13 to 18: one
+    /// signature a line.
+    const RECORDED: &str = include_str!("../../tests/fixtures/object_functions.txt");
+
+    /// Returns the recorded functions.
+    fn recorded_functions() -> impl Iterator<Item = PostgresFunction> {
+        RECORDED.lines().filter(|line| !line.starts_with("--")).map(|line| {
+            let (name, arguments) = line.trim_end_matches(')').split_once('(').unwrap();
+            let argument_types = arguments.split(',').map(str::to_owned).collect();
+            PostgresFunction { argument_types, ..function("pg_catalog", name, "internal") }
+        })
+    }
+
+    #[test]
+    fn function_that_converts_to_named_type_is_rejected() {
+        let mut evaluating = 0;
+        for function in recorded_functions() {
+            let name = function.name.as_str();
+            assert!(object_functions::takes_object(&function.argument_types), "{name}");
+            let evaluates = [
+                "array_in",
+                "domain_in",
+                "multirange_in",
+                "range_in",
+                "record_in",
+                "satisfies_hash_partition",
+                "pg_get_partition_constraintdef",
+                "fmgr_sql_validator",
+                "plpgsql_validator",
+            ];
+            if evaluates.contains(&name) {
+                evaluating += 1;
+                assert!(is_rejected(&function), "{name}");
+                let by_server = PostgresFunction { is_type_function: true, ..function };
+                assert!(!is_rejected(&by_server), "{}", by_server.name);
+            }
+        }
+        assert_eq!(evaluating, 9);
+    }
+
+    #[test]
+    fn each_recorded_function_is_rejected_or_has_reason() {
+        let (rejected, harmless): (Vec<_>, Vec<_>) = recorded_functions().partition(is_rejected);
+        assert!(harmless.iter().all(|it| object_functions::is_harmless(true, &it.name)));
+        let names: std::collections::BTreeSet<_> = rejected.iter().map(|it| &it.name).collect();
+        // The numbers change only with the lists; new functions of a server are rejected.
+        assert_eq!((names.len(), harmless.len()), (86, 374));
+        let unknown = PostgresFunction {
+            argument_types: vec!["regtype[]".to_owned()],
+            ..function("pg_catalog", "new_function", "internal")
+        };
+        assert!(is_rejected(&unknown));
     }
 }

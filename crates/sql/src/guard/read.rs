@@ -40,7 +40,13 @@ pub fn check_query(engine: Engine, text: &str) -> Result<ReadOnlyQuery, SqlError
         identifiers: identifiers(engine, text, &lexed.tokens),
         source_tables: source_tables(engine, text, &lexed.tokens),
         query_start: query_start.map_or(0, |token| token.offset - blanks),
+        is_own: false,
     })
+}
+
+/// Checks a statement that is part of this program and reads only what the server itself defines.
+pub fn check_own_query(engine: Engine, text: &'static str) -> Result<ReadOnlyQuery, SqlError> {
+    Ok(ReadOnlyQuery { is_own: true, ..check_query(engine, text)? })
 }
 
 /// Removes trailing semicolons. Fails if there is a second statement.

@@ -17,6 +17,9 @@ const POSTGRES_SECRET_TABLES: &[&str] = &[
     "_pg_user_mappings",
     "user_mapping_options",
     "pg_subscription",
+    // Values of columns, also of tables that the user may not read.
+    "pg_statistic",
+    "pg_statistic_ext_data",
 ];
 
 /// Tables of the database `mysql` that contain passwords.
@@ -52,7 +55,7 @@ pub(super) fn check_relations(
         let name = token.text.to_ascii_lowercase();
         let why = match engine {
             Engine::Postgres if POSTGRES_SECRET_TABLES.contains(&name.as_str()) => {
-                Some("holds passwords; read another table")
+                Some("holds passwords or values of any table; read another table")
             }
             Engine::MySql
                 if MYSQL_SECRET_TABLES.contains(&name.as_str())

@@ -1,6 +1,6 @@
 //! Statements and conditions that passed the guard.
 
-use super::QualifiedName;
+use super::{QualifiedName, strings};
 use crate::Engine;
 
 /// Kind of a read-only statement, which determines how it can be run.
@@ -24,6 +24,7 @@ pub struct ReadOnlyQuery {
     pub(super) identifiers: Vec<QualifiedName>,
     pub(super) source_tables: Vec<QualifiedName>,
     pub(super) query_start: usize,
+    pub(super) is_own: bool,
 }
 
 impl ReadOnlyQuery {
@@ -63,6 +64,18 @@ impl ReadOnlyQuery {
             || is_operator && self.text.contains(&name)
     }
 
+    /// Returns true for a statement of this program, which reads the catalogs only. It need not be
+    /// resolved, unless its names may mean something else.
+    pub fn is_own(&self) -> bool {
+        self.is_own
+    }
+
+    /// Returns the query with a parameter in place of each string; `None` if it has no string. The
+    /// numbers of the parameters follow those of the statement.
+    pub fn query_without_strings(&self) -> Option<String> {
+        strings::replace_strings(self.engine, self.query_text())
+    }
+
     /// Returns all words and quoted names, without duplicates. They include every table and view
     /// that the statement names, and keywords.
     pub fn identifiers(&self) -> &[QualifiedName] {
@@ -85,6 +98,7 @@ impl ReadOnlyQuery {
             identifiers: Vec::new(),
             source_tables: Vec::new(),
             query_start: 0,
+            is_own: false,
         }
     }
 }
