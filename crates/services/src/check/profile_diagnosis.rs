@@ -4,7 +4,7 @@ use std::{net::IpAddr, sync::Arc};
 
 use serde::Serialize;
 use vademecum_core::config::{self, AuthMode, DatabaseLocation, TlsMode};
-use vademecum_sql::{ErrorCode, Profile, SqlError};
+use vademecum_sql::{ErrorCode, Profile, SqlError, driver::GuardReport};
 
 use super::profile_connection::{excess_rights, open_database, query_version};
 
@@ -105,6 +105,30 @@ impl ProfileDiagnosis {
             Ok(warnings) if warnings.is_empty() => self.add_passed("its user can only read"),
             Ok(warnings) => warnings.iter().for_each(|warning| self.add_warning(warning)),
             Err(error) => self.add_error(error),
+        }
+        match database.check_tables(profile.query_caps()).await {
+            Ok(report) => self.add_guard_report(&report),
+            Err(error) => self.add_error(error),
+        }
+    }
+
+    /// Lists the tables that the user may select and the guard refuses.
+    fn add_guard_report(&mut self, report: &GuardReport) {
+        let GuardReport { tables, refused, log_remedy } = report;
+        for table in refused {
+            self.add_warning(&format!(
+                "the table {} cannot be read through this server: {}",
+                table.name, table.reason
+            ));
+        }
+        if *tables > 0 && refused.is_empty() {
+            self.add_passed(&format!("all {tables} tables that its user may select can be read"));
+        }
+        if let Some(remedy) = log_remedy {
+            self.add_warning(&format!(
+                "each statement leaves some kilobytes in the log of the database server, with the \
+                 values in it; to prevent that, run: {remedy}"
+            ));
         }
     }
 
