@@ -49,7 +49,7 @@ impl TryFrom<String> for TrustPattern {
                 name => Ok(Self::Extension(name.to_owned())),
             };
         }
-        // A pattern of all functions would trust what nobody has thought of.
+        // A pattern of all functions would trust functions that do not exist yet.
         if text.chars().any(|sign| !"*._ ".contains(sign)) {
             return Ok(Self::Name(text));
         }

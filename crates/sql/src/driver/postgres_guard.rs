@@ -30,7 +30,8 @@ use crate::{
         reported_trees::{ReportedTrees, spawn_connection},
     },
     guard::{
-        FunctionVerdict, ReadOnlyQuery, StatementKind, is_allowed, replace_strings, text_names,
+        FunctionVerdict, ReadOnlyQuery, StatementKind, excludes_statistics_of, is_allowed,
+        replace_strings, text_names,
     },
 };
 
@@ -51,9 +52,12 @@ const LEAVE_CATALOG: &str = include_str!("sql/postgres_leave_catalog.sql");
 /// Asks whether the user may set what goes to the server's log; `PostgreSQL` 15 and newer.
 pub(super) const MAY_SET_LOG: &str =
     "SELECT pg_catalog.has_parameter_privilege('log_min_messages', 'SET')";
-/// Asks whether the statistics of columns have rows of the tables with passwords.
+/// Tables of the schema `pg_catalog` with passwords.
+const SECRET_TABLES: [&str; 4] =
+    ["pg_authid", "pg_foreign_server", "pg_subscription", "pg_user_mapping"];
+/// Asks whether the statistics of columns have rows of the tables $1.
 const SECRET_STATISTICS: &str = "SELECT EXISTS (SELECT FROM pg_stats WHERE schemaname = 'pg_catalog' \
-     AND tablename IN ('pg_authid', 'pg_user_mapping', 'pg_subscription', 'pg_foreign_server'))";
+     AND tablename = ANY ($1::text[]))";
 /// Ends the time in which the body of a function is parsed with its own search path.
 const RESTORE_PATH: &str = "SELECT pg_catalog.set_config(\
      'search_path', pg_catalog.current_setting('vademecum.search_path'), TRUE)";
@@ -164,6 +168,11 @@ impl StatementCheck {
         }
         // Of an EXPLAIN the server reports no tree; the explained query is parsed alone.
         let (parsed, objects) = self.parse(client, query.query_text()).await?.map_err(failed)?;
+        if objects.relations.contains(&PG_STATISTIC)
+            && !excludes_statistics_of(&SECRET_TABLES, query.query_text())
+        {
+            self.check_statistics(client, caps).await?;
+        }
         let keeps_state = self.check_objects(client, objects, &trust, caps).await?;
         let plain = match query.kind() {
             StatementKind::Explain => client.prepare(query.text()).await.map_err(failed)?,
@@ -229,9 +238,10 @@ impl StatementCheck {
             client.batch_execute(&self.enter_catalog),
             client.query(&self.literal_hazards, &asked),
             async {
-                match is_trusting {
-                    true => client.query(&self.trusted_functions, &trusting).await,
-                    false => Ok(Vec::new()),
+                if is_trusting {
+                    client.query(&self.trusted_functions, &trusting).await
+                } else {
+                    Ok(Vec::new())
                 }
             },
             client.batch_execute(&self.leave_and_report),
@@ -296,7 +306,6 @@ impl StatementCheck {
         if self.has_passed(&objects) {
             return Ok(false);
         }
-        self.check_statistics(client, &objects, caps).await?;
         let of_server = objects.of_server_only();
         let (mut checked_bodies, mut checked_literals) = (BTreeSet::new(), BTreeSet::new());
         let mut keeps_state = false;
@@ -315,6 +324,9 @@ impl StatementCheck {
             let makes_values = reached.iter().any(|it| it.function.makes_values());
             let is_changed = makes_values && objects.make_read_types();
             if bodies.is_empty() && !is_changed {
+                if objects.body_relations.contains(&PG_STATISTIC) {
+                    self.check_statistics(client, caps).await?;
+                }
                 if let (Some(of_server), false) = (of_server, keeps_state) {
                     let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
                     passed.extend(of_server);
@@ -341,22 +353,15 @@ impl StatementCheck {
         let passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
         let used = objects.of_server_only();
         used.is_some_and(|used| used.iter().all(|object| passed.contains(object)))
-            && !objects.relations.contains(&PG_STATISTIC)
     }
 
     /// Rejects a read of the statistics of columns while they contain values of passwords.
-    async fn check_statistics(
-        &self,
-        client: &Client,
-        objects: &CalledObjects,
-        caps: QueryCaps,
-    ) -> Result<(), SqlError> {
-        if !objects.relations.contains(&PG_STATISTIC) {
-            return Ok(());
-        }
+    async fn check_statistics(&self, client: &Client, caps: QueryCaps) -> Result<(), SqlError> {
+        let tables = SECRET_TABLES.as_slice();
+        let asked: [&(dyn ToSql + Sync); 1] = [&tables];
         let ((), row, ()) = tokio::try_join!(
             client.batch_execute(&self.enter_catalog),
-            client.query_one(&self.secret_statistics, &[]),
+            client.query_one(&self.secret_statistics, &asked),
             client.batch_execute(LEAVE_CATALOG),
         )
         .map_err(|fault| statement_error(&fault, caps.timeout))?;
@@ -364,7 +369,8 @@ impl StatementCheck {
             Ok(false) => Ok(()),
             Ok(true) => Err(rejection(
                 "the statistics of columns contain hashes of passwords of this server, which this user \
-                 may read; leave `pg_stats` out, or give the profile a user without that right",
+                 may read; read `pg_stats` alone with the condition tablename = '…', or give the profile a user \
+                 without that right",
             )),
             Err(fault) => Err(statement_error(&fault, caps.timeout)),
         }

@@ -5,7 +5,7 @@
 //! does not show that. So a function of the server or of an extension with an argument of one of
 //! [`OBJECT_TYPES`] is rejected, unless this list gives the reason why it calls nothing of the object.
 //! The list has names instead of patterns, so that functions of newer versions are rejected until
-//! somebody has read them. An exception are the counters `pg_stat_get_*`.
+//! they are listed. An exception are the counters `pg_stat_get_*`.
 
 /// Argument types that name an object, as `format_type` writes them, without the arrays of them.
 const OBJECT_TYPES: [&str; 14] = [

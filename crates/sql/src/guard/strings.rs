@@ -38,7 +38,9 @@ pub(crate) fn replace_strings(engine: Engine, text: &str) -> Option<String> {
         let end = tokens.get(at).map_or(text.len(), |next| next.offset);
         replaced.push_str(text.get(copied..token.offset)?);
         number += 1;
-        replaced.push_str(&format!("${number} "));
+        replaced.push('$');
+        replaced.push_str(&number.to_string());
+        replaced.push(' ');
         copied = end;
     }
     replaced.push_str(text.get(copied..)?);

@@ -1,6 +1,6 @@
 -- Finds the functions that match a pattern $1 of names, or belong to an extension $2 of the profile.
--- Trusted are those that only roles with all rights in this database can create or replace: nobody
--- else owns the function or, if it is trusted by its name, may create another one in its schema.
+-- Trusted are those that only roles with all rights in this database can create or replace: no other
+-- role owns the function or, if it is trusted by its name, may create another one in its schema.
 WITH trusted_role AS (
     -- Roles that may do what they like with this database anyway.
     SELECT oid FROM pg_roles WHERE rolsuper
