@@ -10,6 +10,8 @@
 //! its caller stops waiting.
 
 mod child;
+mod cpu_time;
+mod input;
 mod line;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -17,8 +19,10 @@ mod restrictions;
 mod worker;
 
 pub use child::{ChildSettings, enter_sandbox, serve_requests};
+#[cfg(unix)]
+pub use input::{FileInput, MAX_FILES, ReceivedFiles};
 pub use line::write_line;
 pub use restrictions::Restrictions;
 #[cfg(unix)]
 pub use restrictions::limit_cpu_time;
-pub use worker::{KillGuard, Worker, WorkerFailure, child_command};
+pub use worker::{KillGuard, WorkLimit, Worker, WorkerFailure, child_command};

@@ -64,9 +64,21 @@ pub(crate) fn deny_file_access(
     restricted.map(drop).map_err(io::Error::other)
 }
 
-/// Denies all system calls that reading does not need: sockets, processes and, unless the process
-/// `writes` files, changes of files.
-pub(crate) fn deny_system_calls(writes: bool) -> io::Result<()> {
+/// Access of a process to files by their paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileCalls {
+    /// None: the parent opens its files. No path can be tried, so that not even the existence of a
+    /// file is disclosed, which Landlock does not hide.
+    None,
+    /// Opening for reading.
+    Read,
+    /// Opening for reading and writing.
+    Write,
+}
+
+/// Denies all system calls that reading does not need: sockets, processes and calls with paths that
+/// are not permitted.
+pub(crate) fn deny_system_calls(files: FileCalls) -> io::Result<()> {
     // On other processors, Landlock and the limits remain.
     let arch = if cfg!(target_arch = "x86_64") {
         TargetArch::x86_64
@@ -81,7 +93,7 @@ pub(crate) fn deny_system_calls(writes: bool) -> io::Result<()> {
     let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     for filter in [
         SeccompFilter::new(clone3, SeccompAction::Allow, missing, arch),
-        SeccompFilter::new(allowed_calls(writes)?, denied, SeccompAction::Allow, arch),
+        SeccompFilter::new(allowed_calls(files)?, denied, SeccompAction::Allow, arch),
     ] {
         let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(io::Error::other)?;
         // A service manager may deny this call, and a kernel may lack it.
@@ -92,13 +104,22 @@ pub(crate) fn deny_system_calls(writes: bool) -> io::Result<()> {
     Ok(())
 }
 
-fn allowed_calls(writes: bool) -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
+fn allowed_calls(files: FileCalls) -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
     let mut calls: BTreeMap<i64, Vec<SeccompRule>> =
-        ALLOWED_CALLS.iter().chain(LEGACY_CALLS).map(|call| (*call, Vec::new())).collect();
+        ALLOWED_CALLS.iter().map(|call| (*call, Vec::new())).collect();
     let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
     calls.insert(libc::SYS_clone, vec![masked_rule(0, thread, thread)?]);
+    #[cfg(target_arch = "x86_64")]
+    calls.insert(libc::SYS_getrlimit, Vec::new());
     calls.extend(checked_calls()?);
-    if writes {
+    if files == FileCalls::None {
+        // Its input brings the files.
+        calls.insert(libc::SYS_recvmsg, Vec::new());
+        return Ok(calls);
+    }
+    let with_paths = PATH_CALLS.iter().chain(LEGACY_PATH_CALLS);
+    calls.extend(with_paths.map(|call| (*call, Vec::new())));
+    if files == FileCalls::Write {
         let more = WRITING_CALLS.iter().chain(LEGACY_WRITING_CALLS);
         calls.extend(more.map(|call| (*call, Vec::new())));
         return Ok(calls);
@@ -167,8 +188,6 @@ const ALLOWED_CALLS: &[i64] = &[
     libc::SYS_exit_group,
     libc::SYS_fstat,
     libc::SYS_futex,
-    libc::SYS_getcwd,
-    libc::SYS_getdents64,
     libc::SYS_getpid,
     libc::SYS_getrandom,
     libc::SYS_gettid,
@@ -176,11 +195,9 @@ const ALLOWED_CALLS: &[i64] = &[
     libc::SYS_madvise,
     libc::SYS_mremap,
     libc::SYS_munmap,
-    libc::SYS_newfstatat,
     libc::SYS_pread64,
     libc::SYS_prlimit64,
     libc::SYS_read,
-    libc::SYS_readlinkat,
     libc::SYS_rseq,
     libc::SYS_rt_sigaction,
     libc::SYS_rt_sigprocmask,
@@ -189,17 +206,25 @@ const ALLOWED_CALLS: &[i64] = &[
     libc::SYS_sched_yield,
     libc::SYS_set_robust_list,
     libc::SYS_sigaltstack,
-    libc::SYS_statx,
     libc::SYS_write,
     libc::SYS_writev,
 ];
 
-/// Calls that older processors have in addition.
+/// Calls that look at files by their paths.
+const PATH_CALLS: &[i64] = &[
+    libc::SYS_getcwd,
+    libc::SYS_getdents64,
+    libc::SYS_newfstatat,
+    libc::SYS_readlinkat,
+    libc::SYS_statx,
+];
+
+/// Those that older processors have in addition.
 #[cfg(target_arch = "x86_64")]
-const LEGACY_CALLS: &[i64] =
-    &[libc::SYS_getdents, libc::SYS_getrlimit, libc::SYS_lstat, libc::SYS_readlink, libc::SYS_stat];
+const LEGACY_PATH_CALLS: &[i64] =
+    &[libc::SYS_getdents, libc::SYS_lstat, libc::SYS_readlink, libc::SYS_stat];
 #[cfg(not(target_arch = "x86_64"))]
-const LEGACY_CALLS: &[i64] = &[];
+const LEGACY_PATH_CALLS: &[i64] = &[];
 
 /// Calls by which `SQLite` writes temporary files and the shared memory of a log. Landlock limits
 /// them to the folders of the process.

@@ -24,7 +24,8 @@ pub struct Restrictions {
     /// Maximum size of a written file, in megabytes; 0 permits no written byte. A write beyond the
     /// limit ends the process with `SIGXFSZ`.
     pub max_file_mb: u32,
-    /// Folders and files that may be read.
+    /// Folders and files that may be read. Without any folder, the process can open no file at all,
+    /// and reads those that its parent sends.
     pub readable: Vec<OsString>,
     /// Folders in which files may be created, read and written.
     pub writable: Vec<OsString>,
@@ -53,10 +54,23 @@ impl Restrictions {
                 &self.writable,
                 temp_folder,
             )?;
-            let writes = self.temp_folder.is_some() || !self.writable.is_empty();
-            crate::linux::deny_system_calls(writes)?;
+            crate::linux::deny_system_calls(self.file_calls())?;
         }
         Ok(())
+    }
+
+    /// Returns the access to files by their paths that the folders need.
+    #[cfg(target_os = "linux")]
+    fn file_calls(&self) -> crate::linux::FileCalls {
+        use crate::linux::FileCalls;
+
+        if self.temp_folder.is_some() || !self.writable.is_empty() {
+            FileCalls::Write
+        } else if self.readable.is_empty() {
+            FileCalls::None
+        } else {
+            FileCalls::Read
+        }
     }
 
     /// Does nothing: this system has no such limits.

@@ -6,14 +6,11 @@ use landlock::ABI;
 use libc::c_long;
 use rustix::process::{Resource, Rlimit, getppid};
 
-use super::{
-    ALLOWED_CALLS, LEGACY_CALLS, LEGACY_WRITING_CALLS, WRITING_CALLS, checked_calls,
-    deny_file_access, deny_system_calls,
-};
+use super::{FileCalls, allowed_calls, deny_file_access, deny_system_calls};
 use crate::limit_cpu_time;
 
-/// Variable with the position of the version of Landlock in [`LANDLOCK_VERSIONS`], and whether
-/// the process writes files.
+/// Variable with the position of the version of Landlock in [`LANDLOCK_VERSIONS`], and the
+/// access to files.
 const LAYERS_VARIABLE: &str = "VADEMECUM_TEST_LAYERS";
 /// Versions of Landlock that kernels have; `None` for a kernel without it.
 const LANDLOCK_VERSIONS: [Option<ABI>; 8] = [
@@ -26,6 +23,8 @@ const LANDLOCK_VERSIONS: [Option<ABI>; 8] = [
     Some(ABI::V6),
     Some(ABI::V7),
 ];
+/// Access to files by their paths.
+const FILE_CALLS: [FileCalls; 3] = [FileCalls::None, FileCalls::Read, FileCalls::Write];
 /// Numbers of system calls, with some that no kernel has.
 const CALL_NUMBERS: std::ops::Range<c_long> = 0..600;
 
@@ -50,13 +49,13 @@ fn call(number: c_long, arguments: [c_long; 6]) -> i32 {
 fn attacking_process() {
     let Some(layers) = env::var_os(LAYERS_VARIABLE) else { return };
     let layers = layers.into_string().unwrap();
-    let (version, writes) = layers.split_once(' ').unwrap();
-    let writes = writes == "true";
+    let (version, access) = layers.split_once(' ').unwrap();
+    let files = FILE_CALLS[access.parse::<usize>().unwrap()];
     let victim = c_long::from(getppid().unwrap().as_raw_nonzero().get());
     if let Some(abi) = LANDLOCK_VERSIONS[version.parse::<usize>().unwrap()] {
         deny_file_access(abi, &[], &[], None).unwrap();
     }
-    deny_system_calls(writes).unwrap();
+    deny_system_calls(files).unwrap();
     limit_cpu_time(60).unwrap();
     let own = c_long::from(std::process::id().cast_signed());
     let tight = [1_u64, 1];
@@ -85,14 +84,9 @@ fn attacking_process() {
     for (number, arguments) in attacks {
         assert_eq!(call(number, arguments), libc::EPERM, "{number} {arguments:?}");
     }
-    let mut allowed: Vec<c_long> = checked_calls().unwrap().into_keys().collect();
-    allowed.extend(ALLOWED_CALLS.iter().chain(LEGACY_CALLS));
-    allowed.extend([libc::SYS_clone, libc::SYS_openat]);
+    let mut allowed: Vec<c_long> = allowed_calls(files).unwrap().into_keys().collect();
     #[cfg(target_arch = "x86_64")]
-    allowed.extend([libc::SYS_open, SYS_URETPROBE, SYS_UPROBE]);
-    if writes {
-        allowed.extend(WRITING_CALLS.iter().chain(LEGACY_WRITING_CALLS));
-    }
+    allowed.extend([SYS_URETPROBE, SYS_UPROBE]);
     for number in CALL_NUMBERS.filter(|number| !allowed.contains(number)) {
         for arguments in [[0; 6], [victim, victim, 9, 0, 0, 0], [victim, 9, 0, 0, 0, 0]] {
             assert_eq!(call(number, arguments), libc::EPERM, "{number} {arguments:?}");
@@ -108,10 +102,10 @@ fn restricted_process_reaches_no_other_process() {
     };
     let before: [Rlimit; 4] = limits();
     for version in 0..LANDLOCK_VERSIONS.len() {
-        for writes in [false, true] {
+        for access in 0..FILE_CALLS.len() {
             let done = Command::new(env::current_exe().unwrap())
                 .args(["--exact", "--ignored", "linux::system_call_tests::attacking_process"])
-                .env(LAYERS_VARIABLE, format!("{version} {writes}"))
+                .env(LAYERS_VARIABLE, format!("{version} {access}"))
                 .output()
                 .unwrap();
             let output = String::from_utf8_lossy(&done.stdout);
@@ -119,4 +113,50 @@ fn restricted_process_reaches_no_other_process() {
         }
     }
     assert_eq!(limits(), before);
+}
+
+/// Runs in the processes that the test below starts.
+#[test]
+#[ignore = "restricts the whole process; run by process_without_folders_learns_nothing_of_paths"]
+fn process_without_folders() {
+    let Some(layers) = env::var_os(LAYERS_VARIABLE) else { return };
+    let version: usize = layers.into_string().unwrap().parse().unwrap();
+    let own = env::current_exe().unwrap();
+    if let Some(abi) = LANDLOCK_VERSIONS[version] {
+        deny_file_access(abi, &[], &[], None).unwrap();
+    }
+    deny_system_calls(FileCalls::None).unwrap();
+    // The error of a path that exists is that of one that does not.
+    for path in
+        ["/etc/passwd", "/etc/none", "/etc", "/proc/self/exe", "/proc/1/exe", own.to_str().unwrap()]
+    {
+        let path = std::path::Path::new(path);
+        let attempts = [
+            path.metadata().map(drop),
+            path.symlink_metadata().map(drop),
+            std::fs::File::open(path).map(drop),
+            std::fs::read_dir(path).map(drop),
+            std::fs::read_link(path).map(drop),
+            std::fs::canonicalize(path).map(drop),
+            std::fs::exists(path).map(drop),
+        ];
+        for (number, attempt) in attempts.into_iter().enumerate() {
+            let error = attempt.expect_err(&format!("{number} {path:?}"));
+            assert_eq!(error.raw_os_error(), Some(libc::EPERM), "{number} {path:?}");
+        }
+    }
+    assert_eq!(std::thread::spawn(|| 7).join().unwrap(), 7);
+}
+
+#[test]
+fn process_without_folders_learns_nothing_of_paths() {
+    for version in 0..LANDLOCK_VERSIONS.len() {
+        let done = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "--ignored", "linux::system_call_tests::process_without_folders"])
+            .env(LAYERS_VARIABLE, version.to_string())
+            .output()
+            .unwrap();
+        let output = String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success() && output.contains("1 passed"), "{version} {done:?}");
+    }
 }

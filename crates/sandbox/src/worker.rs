@@ -1,9 +1,10 @@
 //! A child process, seen from its parent: messages, deadline, and the reason why it ended.
 
 use std::{
-    io::{self, BufRead as _, BufReader, Read as _, Write as _},
+    fmt,
+    io::{self, BufRead as _, BufReader, Read as _},
     path::Path,
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -11,10 +12,15 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{ChildSettings, child::READY, line::write_line};
+use crate::{
+    ChildSettings, child::READY, cpu_time::cpu_time, input::InputSender, line::write_line,
+};
 
 /// Number of bytes of the standard error of a dead process that are read.
 const MAX_ERROR_BYTES: u64 = 64 * 1_024;
+/// Time between two looks at the CPU time of a process.
+const MIN_LOOK_INTERVAL: Duration = Duration::from_millis(50);
+const MAX_LOOK_INTERVAL: Duration = Duration::from_secs(2);
 /// Size of the buffer for replies, in bytes.
 const OUTPUT_BUFFER_BYTES: usize = 64 * 1_024;
 
@@ -37,7 +43,7 @@ pub enum WorkerFailure {
 }
 
 /// Returns a command that runs `subcommand` of `program` without the environment of this process,
-/// with pipes for standard input, output and error.
+/// with pipes for standard output and error.
 pub fn child_command(program: &Path, subcommand: &str) -> Command {
     let mut command = Command::new(program);
     // Passwords may be in variables. Windows needs some of them to start a process.
@@ -48,7 +54,6 @@ pub fn child_command(program: &Path, subcommand: &str) -> Command {
         .arg(subcommand)
         // Each further arena of the allocator would reserve address space.
         .env("MALLOC_ARENA_MAX", "1")
-        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command
@@ -57,7 +62,7 @@ pub fn child_command(program: &Path, subcommand: &str) -> Command {
 /// A running child process. It is killed when this value is dropped.
 #[derive(Debug)]
 pub struct Worker {
-    input: ChildStdin,
+    input: InputSender,
     output: BufReader<ChildStdout>,
     errors: ChildStderr,
     watched: Arc<WatchedChild>,
@@ -66,44 +71,73 @@ pub struct Worker {
 impl Worker {
     /// Starts a process and waits until [`enter_sandbox`](crate::enter_sandbox) has restricted it.
     pub fn start(
-        mut command: Command,
+        command: Command,
         settings: &ChildSettings<impl Serialize>,
-        deadline: Instant,
+        limit: impl Into<WorkLimit>,
     ) -> Result<Self, WorkerFailure> {
-        let mut child = command.spawn().map_err(WorkerFailure::Unusable)?;
-        let (Some(input), Some(output), Some(errors)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
+        let (mut child, input) = InputSender::spawn(command).map_err(WorkerFailure::Unusable)?;
+        let (Some(output), Some(errors)) = (child.stdout.take(), child.stderr.take()) else {
             let error = io::Error::other("the process has no pipes");
             return Err(WorkerFailure::Unusable(error));
         };
         let output = BufReader::with_capacity(OUTPUT_BUFFER_BYTES, output);
-        let state = Mutex::new(WatchState { child, deadline: None, is_abandoned: false });
+        let state = WatchState { child, limit: None, is_abandoned: false, on_end: None };
+        let state = Mutex::new(state);
         let watched = Arc::new(WatchedChild { state, changed: Condvar::new() });
         let mut worker = Self { input, output, errors, watched: Arc::clone(&watched) };
         thread::Builder::new()
             .name("worker watchdog".to_owned())
             .spawn(move || watched.watch())
             .map_err(WorkerFailure::Unusable)?;
-        worker.send(settings, deadline)?;
+        worker.send(settings, limit)?;
         if worker.receive(READY.len())? != READY.trim_ascii_end() {
             return Err(WorkerFailure::Unusable(io::Error::other("the process is not ready")));
         }
         if worker.rest() { Ok(worker) } else { Err(WorkerFailure::TimedOut) }
     }
 
-    /// Sends a message, which may be followed by replies until `deadline`. Then the process is
-    /// killed, unless it [rests](Self::rest).
+    /// Sends a message, which may be followed by replies until a limit is reached. Then the process
+    /// is killed, unless it [rests](Self::rest).
     pub fn send(
         &mut self,
         message: &impl Serialize,
-        deadline: Instant,
+        limit: impl Into<WorkLimit>,
     ) -> Result<(), WorkerFailure> {
+        let line = self.begin(message, limit.into())?;
+        #[cfg(unix)]
+        let sent = self.input.send(&line, &[]);
+        #[cfg(not(unix))]
+        let sent = self.input.send(&line);
+        sent.map_err(WorkerFailure::Unusable)
+    }
+
+    /// Sends a message with open files, like [`send`](Self::send).
+    #[cfg(unix)]
+    pub fn send_with_files(
+        &mut self,
+        message: &impl Serialize,
+        files: &[std::os::fd::BorrowedFd<'_>],
+        limit: impl Into<WorkLimit>,
+    ) -> Result<(), WorkerFailure> {
+        let line = self.begin(message, limit.into())?;
+        self.input.send(&line, files).map_err(WorkerFailure::Unusable)
+    }
+
+    /// Begins to watch the limit of a message, and returns its line.
+    fn begin(&self, message: &impl Serialize, limit: WorkLimit) -> Result<Vec<u8>, WorkerFailure> {
         let mut line = Vec::new();
         write_line(&mut line, message).map_err(WorkerFailure::Unusable)?;
-        self.watched.lock().deadline = Some(deadline);
+        let mut state = self.watched.lock();
+        let used = limit.cpu_time.and_then(|_| cpu_time(&state.child));
+        let now = Instant::now();
+        state.limit = Some(RunningLimit { limit, begun: used, last: used, moved: now });
         self.watched.changed.notify_one();
-        self.input.write_all(&line).map_err(WorkerFailure::Unusable)
+        Ok(line)
+    }
+
+    /// Calls a function when the process has ended and its resources are free.
+    pub fn on_end(&self, call: impl FnOnce() + Send + 'static) {
+        self.watched.lock().on_end = Some(Box::new(call));
     }
 
     /// Receives a reply of at most `max_bytes`, without the end of its line.
@@ -120,10 +154,10 @@ impl Worker {
         }
     }
 
-    /// Ends the deadline: all replies are received. Returns `false` if it has passed, so that the
+    /// Ends the limit: all replies are received. Returns `false` if it was reached, so that the
     /// process has been killed.
     pub fn rest(&mut self) -> bool {
-        self.watched.lock().deadline.take().is_some()
+        self.watched.lock().limit.take().is_some()
     }
 
     /// Returns a guard that kills the process when it is dropped.
@@ -144,7 +178,7 @@ impl Worker {
         let status = state.child.wait().ok();
         tracing::debug!(?status, %errors, complete = read.is_ok(), "a child process ended");
         match status.and_then(exceeded_limit) {
-            _ if state.deadline.is_none() => WorkerFailure::TimedOut,
+            _ if state.limit.is_none() => WorkerFailure::TimedOut,
             Some(failure) => failure,
             // The message of the standard library when an allocation fails.
             None if errors.contains("memory allocation of") => WorkerFailure::OutOfMemory,
@@ -182,20 +216,80 @@ impl Drop for KillGuard {
     }
 }
 
-/// A process and its deadline.
+/// The time in which a process must have replied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkLimit {
+    /// Time at which the process is killed.
+    pub deadline: Instant,
+    /// Maximum CPU time from the message on, where the system reports that of another process. A
+    /// process that uses none for twice as long is killed: it does not wait for a processor.
+    pub cpu_time: Option<Duration>,
+}
+
+impl From<Instant> for WorkLimit {
+    fn from(deadline: Instant) -> Self {
+        Self { deadline, cpu_time: None }
+    }
+}
+
+/// A limit that is watched.
 #[derive(Debug)]
+struct RunningLimit {
+    limit: WorkLimit,
+    /// CPU time of the process when the message was sent.
+    begun: Option<Duration>,
+    /// CPU time when it was last seen to grow, and that moment.
+    last: Option<Duration>,
+    moved: Instant,
+}
+
+impl RunningLimit {
+    /// Returns the CPU time that a process has used, if it is limited.
+    fn measure(&self, child: &Child) -> Option<Duration> {
+        self.last.and_then(|_| cpu_time(child))
+    }
+
+    /// Returns the time until the next look at a process that has used this CPU time; `None` if it
+    /// has reached its limit.
+    fn time_to_next_look(&mut self, now: Instant, used: Option<Duration>) -> Option<Duration> {
+        let left = self.limit.deadline.checked_duration_since(now).filter(|it| !it.is_zero())?;
+        let (Some(max), Some(begun), Some(last)) = (self.limit.cpu_time, self.begun, self.last)
+        else {
+            return Some(left);
+        };
+        let used = used.unwrap_or(last);
+        if used > last {
+            (self.last, self.moved) = (Some(used), now);
+        }
+        let is_idle = now.saturating_duration_since(self.moved) >= max * 2;
+        let rest = max
+            .checked_sub(used.saturating_sub(begun))
+            .filter(|rest| !rest.is_zero() && !is_idle)?;
+        // The threads of the process may use the rest on several processors.
+        Some(left.min(rest / 2).clamp(MIN_LOOK_INTERVAL, MAX_LOOK_INTERVAL).min(left))
+    }
+}
+
+/// A process and its limit.
 struct WatchedChild {
     state: Mutex<WatchState>,
     changed: Condvar,
 }
 
-#[derive(Debug)]
 struct WatchState {
     child: Child,
-    /// Time at which the process is killed; `None` while it rests, and when it has been killed.
-    deadline: Option<Instant>,
+    /// Limit at which the process is killed; `None` while it rests, and when it has been killed.
+    limit: Option<RunningLimit>,
     /// Whether the worker is dropped.
     is_abandoned: bool,
+    /// Function to call when the process has ended.
+    on_end: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl fmt::Debug for WatchedChild {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("WatchedChild").finish_non_exhaustive()
+    }
 }
 
 impl WatchedChild {
@@ -203,22 +297,28 @@ impl WatchedChild {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Kills the process at its deadline. Ends with the worker.
+    /// Kills the process at its limit. Ends with the worker.
     fn watch(&self) {
         let mut state = self.lock();
         while !state.is_abandoned {
-            let remaining = state.deadline.map_or(Duration::MAX, |deadline| {
-                deadline.saturating_duration_since(Instant::now())
-            });
-            if remaining.is_zero() {
-                state.deadline = None;
-                state.child.kill().ok();
-            } else {
+            let WatchState { child, limit, .. } = &mut *state;
+            let remaining = match limit {
+                None => Some(Duration::MAX),
+                Some(limit) => limit.time_to_next_look(Instant::now(), limit.measure(child)),
+            };
+            if let Some(remaining) = remaining {
                 let woken = self.changed.wait_timeout(state, remaining);
                 state = woken.unwrap_or_else(PoisonError::into_inner).0;
+            } else {
+                state.limit = None;
+                state.child.kill().ok();
             }
         }
         state.child.wait().ok();
+        if let Some(call) = state.on_end.take() {
+            drop(state);
+            call();
+        }
     }
 }
 
@@ -259,7 +359,7 @@ mod tests {
     fn start(script: &str) -> Result<Worker, WorkerFailure> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let settings = ChildSettings { restrictions: Restrictions::default(), work: 1 };
         Worker::start(command, &settings, Instant::now() + LONG)
     }
@@ -293,6 +393,60 @@ mod tests {
         let failure = worker.receive(8).unwrap_err();
         assert!(matches!(failure, WorkerFailure::TimedOut), "{failure:?}");
         assert!(!worker.rest());
+    }
+
+    /// Sends a message with a limit of CPU time and waits for the end of the process.
+    fn end_of_limited(script: &str, cpu_time: Duration) -> WorkerFailure {
+        let mut worker = start_shell(script);
+        let limit = WorkLimit { deadline: Instant::now() + LONG, cpu_time: Some(cpu_time) };
+        worker.send(&"x", limit).unwrap();
+        worker.receive(8).unwrap_err()
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn worker_is_killed_for_its_cpu_time() {
+        let failure = end_of_limited("while :; do :; done", Duration::from_millis(100));
+        assert!(matches!(failure, WorkerFailure::TimedOut), "{failure:?}");
+        let failure = end_of_limited("exec sleep 300", Duration::from_millis(50));
+        assert!(matches!(failure, WorkerFailure::TimedOut), "it uses none: {failure:?}");
+    }
+
+    #[test]
+    fn process_that_waits_for_processor_is_not_killed() {
+        let (now, second) = (Instant::now(), Duration::from_secs(1));
+        let deadline = now + second * 600;
+        let mut limit = RunningLimit {
+            limit: WorkLimit { deadline, cpu_time: Some(second * 30) },
+            begun: Some(second * 7),
+            last: Some(second * 7),
+            moved: now,
+        };
+        // One part in thirty of a processor.
+        for at in (0..600).step_by(50) {
+            let used = second * 7 + second * at / 30;
+            assert!(limit.time_to_next_look(now + second * at, Some(used)).is_some(), "{at}");
+        }
+        let used = Some(second * 26);
+        assert!(limit.time_to_next_look(now + second * 599, used).is_some());
+        assert_eq!(limit.time_to_next_look(deadline, used), None, "its deadline");
+        assert_eq!(
+            limit.time_to_next_look(now + second * 590, Some(second * 37)),
+            None,
+            "its time"
+        );
+        limit.moved = now;
+        assert_eq!(limit.time_to_next_look(now + second * 60, limit.last), None, "it does nothing");
+    }
+
+    #[test]
+    fn end_of_worker_is_announced() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let worker = start_shell("exec sleep 300");
+        worker.on_end(move || sender.send(()).unwrap());
+        assert!(receiver.try_recv().is_err());
+        drop(worker);
+        receiver.recv_timeout(LONG).unwrap();
     }
 
     #[test]
