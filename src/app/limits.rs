@@ -73,5 +73,8 @@ pub(super) fn protocol_options(settings: &Settings) -> ServiceOptions {
 
 /// Returns the limits of parsing a file.
 pub(super) fn reader_limits(settings: &Import) -> ReaderLimits {
-    ReaderLimits { memory_mb: settings.file_memory_mb, seconds: settings.file_seconds }
+    let Import { file_memory_mb: memory_mb, file_seconds: seconds, reader_processes, .. } =
+        *settings;
+    let processes = reader_processes.unwrap_or(ReaderLimits::default().processes);
+    ReaderLimits { memory_mb, seconds, processes }
 }

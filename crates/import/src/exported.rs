@@ -4,7 +4,7 @@
 //! values are JSON, which is also YAML. Everything else is JSON; a character is a card that other
 //! programs can read. The field `vademecum` comes first and identifies the format.
 
-use std::{fmt::Write, path::Path};
+use std::{fmt::Write, io, path::Path};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Deserializer, Map, Value};
@@ -13,7 +13,11 @@ use vademecum_vault::journal::{ExportedVersions, MAX_EXPORTED_BYTES};
 
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
-    files::{digest::digest, source_file::has_extension},
+    files::{
+        digest::digest,
+        neighbours::{Neighbours, PICTURE_EXTENSIONS},
+        source_file::has_extension,
+    },
 };
 
 /// Version of the importer; increment when the same file produces a different item.
@@ -29,11 +33,11 @@ const FORMAT_MARK: &str = "vademecum";
 const CARD_FIELDS: [&str; 5] =
     ["character_book", "assets", "nickname", "group_only_greetings", "source"];
 
-/// File extensions of the picture of a character.
-const PICTURE_EXTENSIONS: [&str; 5] = ["png", "jpg", "webp", "gif", "bin"];
-
 /// Maximum size of a file of versions, in bytes. With indentation it is larger than its content.
 const MAX_VERSIONS_BYTES: usize = 4 * MAX_EXPORTED_BYTES;
+
+/// Reason why a file that an item names cannot be read.
+const MISSING_NEIGHBOUR: &str = "there is no such file with the name of the item";
 
 type Fields = Map<String, Value>;
 
@@ -194,7 +198,10 @@ pub(super) fn is_exported_file(probe: &FileProbe) -> bool {
     begins_with_mark(probe) || {
         let item = probe.path().with_extension("json");
         has_extension(probe.path(), &PICTURE_EXTENSIONS)
-            && FileProbe::open(&item, item.parent()).is_ok_and(|item| begins_with_mark(&item))
+            && probe.neighbours().open(&item).is_some_and(|item| {
+                let item = FileProbe::probe(item, Neighbours::default());
+                item.is_ok_and(|item| begins_with_mark(&item))
+            })
     }
 }
 
@@ -278,7 +285,7 @@ impl Importer for ExportImporter {
                 .ok()
         });
         let draft = Draft { origin: header.origin, digest, id: Some(header.id), body };
-        Ok(ParsedFile { drafts: vec![draft], problems, versions })
+        Ok(ParsedFile { drafts: vec![draft], problems, versions, is_cut: false })
     }
 }
 
@@ -358,7 +365,10 @@ fn open_sibling(file: &SourceFile, name: &str) -> Result<SourceFile, ImportError
     if !is_name {
         return Err(ImportError::NotAFile { path });
     }
-    SourceFile::open(&path, file.path.parent())
+    file.read_neighbour(&path).unwrap_or_else(|| {
+        let cause = io::Error::new(io::ErrorKind::NotFound, MISSING_NEIGHBOUR);
+        Err(ImportError::Open { path, cause })
+    })
 }
 
 #[cfg(test)]

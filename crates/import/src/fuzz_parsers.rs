@@ -1,13 +1,13 @@
 //! Fuzz functions of all file parsers, by the name used by the fuzz target.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use vademecum_model::SourceName;
 
 use crate::{
-    FileProbe, Importer, SourceFile, characters, chats, decode_text, detect_importer, documents,
-    exported::ExportImporter, files::archive::Archive, mail, notes, prompts, reading_lists,
-    registry, transcripts,
+    FileProbe, Importer, SourceFile, TimeLimit, characters, chats, decode_text, detect_importer,
+    documents, exported::ExportImporter, files::archive::Archive, mail, notes, prompts,
+    reading_lists, registry, transcripts,
 };
 
 /// The code that receives the fuzz input.
@@ -112,7 +112,8 @@ pub fn run_parser(name: &str, bytes: &[u8]) -> bool {
                     root: None,
                     bytes: bytes.to_vec(),
                     modified: None,
-                    time_limit: Duration::from_secs(10),
+                    time_limit: TimeLimit::elapsed(Duration::from_secs(10)),
+                    neighbours: Arc::default(),
                 };
                 importer.parse(&file).ok();
             }

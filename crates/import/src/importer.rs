@@ -35,6 +35,8 @@ pub struct ParsedFile {
     pub problems: Vec<Problem>,
     /// Earlier versions of the only draft, from an export.
     pub versions: Option<ExportedVersions>,
+    /// Whether parsing stopped at its time limit: with more time, the file has more to read.
+    pub is_cut: bool,
 }
 
 impl From<Draft> for ParsedFile {

@@ -34,11 +34,13 @@ mod fuzz_tests;
 
 pub use detection::{Confidence, FileProbe, UnsupportedFiles};
 pub use error::{CardError, ImportError};
-pub use files::{ArchiveError, FileEntry, FileStamp, FileWalk, SourceFile, digest, walk_files};
+pub use files::{
+    ArchiveError, FileEntry, FileStamp, FileWalk, SourceFile, TimeLimit, digest, walk_files,
+};
 pub use importer::{Importer, ParsedFile, Problem};
 pub use ledger::{ImportOutcome, Ledger, LedgerEntry, TwoWayFolder};
 pub use notes::edit_note_text;
 pub use prompts::{FoundSkill, SKILL_FILE, SkillFile, SkillProblem, find_skills, parse_skill};
-pub use reader::{ReaderLimits, ReaderPool, run_reader, set_reader_program};
+pub use reader::{ReaderLimits, ReaderPool, Turn, run_reader, set_reader_program};
 pub use registry::{ImportAttempt, describe_unsupported, detect_importer, importers_for};
 pub use text::{EncodingError, TextEncoding, decode_text};

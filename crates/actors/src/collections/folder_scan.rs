@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use vademecum_collections::Document;
 use vademecum_core::config::Folder;
 use vademecum_import as import;
-use vademecum_import::{FileEntry, Problem, ReaderPool, SourceFile, digest};
+use vademecum_import::{FileEntry, Problem, ReaderLimits, ReaderPool, SourceFile, digest};
 use vademecum_model::{Draft, DraftBody, MediaDraft, SourceName};
 
 use super::{CollectionPlan, CollectionRecord, chunking::ChunkingMode, sections::cut_chunks};
@@ -17,6 +17,8 @@ use super::{CollectionPlan, CollectionRecord, chunking::ChunkingMode, sections::
 /// Version of the conversion, part of the content hash. Increment it when the same file gives other
 /// documents than before.
 const CONTENT_HASH_VERSION: &str = "folder/2";
+/// Mark in the content hash of a file that was cut at its time limit. The seconds follow.
+const CUT_MARK: &str = " cut after ";
 
 /// The files in the folders of a plan.
 #[derive(Debug, Default)]
@@ -69,6 +71,7 @@ pub(super) struct FileReader<'p> {
     pub(super) plan: &'p CollectionPlan,
     pub(super) cut: ChunkingMode,
     pub(super) pool: ReaderPool,
+    pub(super) limits: ReaderLimits,
 }
 
 impl MissingFolder {
@@ -170,11 +173,6 @@ impl<'p> FolderScan<'p> {
 }
 
 impl CandidateFile<'_> {
-    /// Returns the file itself.
-    pub(super) fn entry(&self) -> &FileEntry {
-        &self.found
-    }
-
     /// Returns the path of the file, for messages.
     pub(super) fn display_path(&self) -> String {
         self.found.path.display().to_string()
@@ -200,18 +198,28 @@ impl FileReader<'_> {
         file: &CandidateFile<'_>,
         known: Option<&str>,
     ) -> Result<FileOutcome, import::ImportError> {
+        let mut seconds = None;
         if known.is_some() {
             let (path, root) = (&file.found.path, file.found.root.as_deref());
             let bytes = SourceFile::open(path, root)?.bytes;
             let fingerprint = digest("", [bytes.as_slice()]);
-            if known == Some(self.content_hash(file, &fingerprint).as_str()) {
+            let hash = self.content_hash(file, &fingerprint);
+            let rest = known.and_then(|known| known.strip_prefix(&hash));
+            let used = rest.and_then(|rest| rest.strip_prefix(CUT_MARK)?.parse().ok());
+            seconds = used.and_then(|used| self.limits.longer_seconds(used));
+            if rest.is_some_and(|rest| rest.is_empty() || used.is_some()) && seconds.is_none() {
                 return Ok(FileOutcome::Unchanged);
             }
         }
         // The hash is of the bytes that were read, in case the file has changed meanwhile.
-        let read = self.pool.read(Some(SourceName::Media), file.found.clone());
-        let hash = self.content_hash(file, read.digest.as_deref().unwrap_or_default());
-        let import::ParsedFile { drafts, problems, .. } = read.result?;
+        let read = self.pool.read(Some(SourceName::Media), file.found.clone(), seconds);
+        let mut hash = self.content_hash(file, read.digest.as_deref().unwrap_or_default());
+        let import::ParsedFile { drafts, problems, is_cut, .. } = read.result?;
+        if is_cut {
+            // The next synchronization reads it again, with more time.
+            let used = seconds.unwrap_or(self.limits.seconds.get());
+            hash = format!("{hash}{CUT_MARK}{used}");
+        }
         let Some(importer) = read.importer else { return Ok(FileOutcome::Unsupported) };
         let format = importer.format_name();
         let media = drafts.into_iter().filter_map(|draft: Draft| match draft.body {
@@ -290,8 +298,6 @@ impl FileReader<'_> {
 mod tests {
     use std::fs;
 
-    use vademecum_import::ReaderLimits;
-
     use super::*;
 
     fn plan(folders: &[PathBuf]) -> CollectionPlan {
@@ -307,8 +313,9 @@ mod tests {
     }
 
     fn reader(plan: &CollectionPlan) -> FileReader<'_> {
-        let pool = ReaderPool::new(ReaderLimits::default(), []);
-        FileReader { plan, cut: ChunkingMode::Headings, pool }
+        let limits = ReaderLimits::default();
+        let pool = ReaderPool::new(limits, "");
+        FileReader { plan, cut: ChunkingMode::Headings, pool, limits }
     }
 
     fn write_file(folder: &Path, name: &str, text: &str) {

@@ -14,6 +14,8 @@ use super::{
     },
 };
 
+/// Owner of the reader processes of collections, which take turns with those of users.
+const COLLECTIONS: &str = "collections";
 /// Number of files that are read in parallel and embedded together.
 const BATCH_FILES: usize = 32;
 
@@ -37,10 +39,10 @@ impl<'p> FolderSource<'p> {
         limits: ReaderLimits,
     ) -> Self {
         let scan = scan_folders(name, plan);
-        let pool = ReaderPool::new(limits, scan.files.iter().map(CandidateFile::entry));
+        let pool = ReaderPool::new(limits, COLLECTIONS);
         Self {
             scan,
-            reader: FileReader { plan, cut, pool },
+            reader: FileReader { plan, cut, pool, limits },
             files_read: 0,
             reported_skipped: false,
         }

@@ -12,8 +12,13 @@ use serde::Deserialize;
 pub struct Import {
     /// Maximum memory that parsing a file takes, in megabytes.
     pub file_memory_mb: NonZeroU32,
-    /// Maximum time that parsing a file takes, in seconds.
+    /// Maximum CPU time that parsing a file takes, in seconds. Time in which other programs use the
+    /// processors does not count. A document that is cut for it gets more at the next import.
     pub file_seconds: NonZeroU32,
+    /// Maximum number of processes that parse files, for all users together, who take turns. Each may
+    /// use the memory above. By default, one for each processor, eight at most.
+    #[schemars(example = 2)]
+    pub reader_processes: Option<NonZeroU32>,
 }
 
 impl Default for Import {
@@ -21,6 +26,7 @@ impl Default for Import {
         Self {
             file_memory_mb: NonZeroU32::MIN.saturating_add(511),
             file_seconds: NonZeroU32::MIN.saturating_add(29),
+            reader_processes: None,
         }
     }
 }

@@ -4,6 +4,8 @@
 //! service wrote it. Conversations are parsed one by one, so a broken one does not affect the
 //! others.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use vademecum_model::SourceName;
@@ -84,7 +86,8 @@ fn export_files(file: &SourceFile) -> Result<Vec<Option<SourceFile>>, ImportErro
         parts.extend(bytes.map(|bytes| {
             let (path, root) = (file.path.clone(), file.root.clone());
             let SourceFile { modified, time_limit, .. } = *file;
-            Some(SourceFile { path, root, bytes, modified, time_limit })
+            let neighbours = Arc::default();
+            Some(SourceFile { path, root, bytes, modified, time_limit, neighbours })
         }));
     }
     if parts.is_empty() {

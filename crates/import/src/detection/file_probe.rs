@@ -4,15 +4,14 @@ use std::{
     cell::OnceCell,
     io::{BufReader, Cursor, Read, Seek},
     path::Path,
-    time::Duration,
+    sync::Arc,
 };
 
 use crate::{
     FileStamp, ImportError, SourceFile,
     files::{
-        archive,
-        open_file::OpenFile,
-        source_file::{DEFAULT_TIME_LIMIT, has_extension},
+        archive, neighbours::Neighbours, open_file::OpenFile, source_file::has_extension,
+        time_limit::TimeLimit,
     },
 };
 
@@ -25,6 +24,7 @@ pub struct FileProbe {
     content: ProbedContent,
     head: Vec<u8>,
     entries: OnceCell<Vec<String>>,
+    neighbours: Arc<Neighbours>,
 }
 
 /// The place of a file's content.
@@ -46,35 +46,51 @@ impl FileProbe {
     /// found in one; no link below it is followed. Fails if the path cannot be read or is not a
     /// regular file.
     pub fn open(path: &Path, root: Option<&Path>) -> Result<Self, ImportError> {
-        let mut opened = OpenFile::open(path, root)?;
+        let opened = OpenFile::open(path, root)?;
+        let neighbours = Neighbours::find(&opened.path, opened.root.as_deref());
+        Self::probe(opened, neighbours)
+    }
+
+    /// Probes an open file that has these neighbours.
+    pub(crate) fn probe(mut opened: OpenFile, neighbours: Neighbours) -> Result<Self, ImportError> {
         let mut head = Vec::new();
         let read = opened.file.by_ref().take(MAX_HEAD_BYTES as u64).read_to_end(&mut head);
-        read.map_err(|cause| ImportError::Open { path: path.to_owned(), cause })?;
-        Ok(Self { content: ProbedContent::Open(opened), head, entries: OnceCell::new() })
+        read.map_err(|cause| ImportError::Open { path: opened.path.clone(), cause })?;
+        Ok(Self::new(ProbedContent::Open(opened), head, neighbours))
     }
 
     /// Probes a file that was unpacked from an archive.
     pub(crate) fn packed(file: SourceFile) -> Self {
         let head = file.bytes.iter().take(MAX_HEAD_BYTES).copied().collect();
-        Self { content: ProbedContent::Packed(file), head, entries: OnceCell::new() }
+        Self::new(ProbedContent::Packed(file), head, Neighbours::default())
+    }
+
+    fn new(content: ProbedContent, head: Vec<u8>, neighbours: Neighbours) -> Self {
+        Self { content, head, entries: OnceCell::new(), neighbours: Arc::new(neighbours) }
+    }
+
+    /// Returns the files beside it that its format needs.
+    pub(crate) fn neighbours(&self) -> &Neighbours {
+        &self.neighbours
     }
 
     /// Reads the whole file, which must be parsed within `time_limit`.
-    pub(crate) fn read_file(self, time_limit: Duration) -> Result<SourceFile, ImportError> {
+    pub(crate) fn read_file(self, time_limit: TimeLimit) -> Result<SourceFile, ImportError> {
         match self.content {
             ProbedContent::Open(mut opened) => {
                 let rewound = opened.file.rewind();
                 rewound.map_err(|cause| ImportError::Open { path: opened.path.clone(), cause })?;
-                SourceFile::read(opened, time_limit)
+                let file = SourceFile::read(opened, time_limit)?;
+                Ok(SourceFile { neighbours: self.neighbours, ..file })
             }
             ProbedContent::Packed(file) => Ok(SourceFile { time_limit, ..file }),
         }
     }
 
     /// Time in which an unpacked file must be parsed.
-    pub(crate) fn packed_time_limit(&self) -> Duration {
+    pub(crate) fn packed_time_limit(&self) -> TimeLimit {
         match &self.content {
-            ProbedContent::Open(_) => DEFAULT_TIME_LIMIT,
+            ProbedContent::Open(_) => TimeLimit::default(),
             ProbedContent::Packed(file) => file.time_limit,
         }
     }

@@ -12,11 +12,16 @@ use std::{
         mpsc::{self, Sender},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
+
+use crate::TimeLimit;
 
 /// Stack size of the thread, in bytes.
 const THREAD_STACK_BYTES: usize = 64 * 1_024 * 1_024;
+
+/// Minimum time between two looks at the clock.
+const MIN_WAIT: Duration = Duration::from_millis(20);
 
 /// Whether a thread was abandoned in this process.
 static HAS_ABANDONED_THREAD: AtomicBool = AtomicBool::new(false);
@@ -54,11 +59,11 @@ impl<T> PartSender<T> {
 /// Runs `work` on its own thread and returns the partial results that arrived within `limit`, and
 /// the reason if it did not finish.
 pub(super) fn run_collecting<T: Send + 'static>(
-    limit: Duration,
+    limit: TimeLimit,
     work: impl FnOnce(&PartSender<T>) + Send + 'static,
 ) -> (Vec<T>, Option<ParserFailure>) {
     let (sender, receiver) = mpsc::channel();
-    let begun = Instant::now();
+    let running = limit.start();
     let thread = thread::Builder::new()
         .name("reader".to_owned())
         .stack_size(THREAD_STACK_BYTES)
@@ -69,11 +74,14 @@ pub(super) fn run_collecting<T: Send + 'static>(
     };
     let mut parts = Vec::new();
     loop {
-        match receiver.recv_timeout(limit.saturating_sub(begun.elapsed())) {
+        let left = running.left().time();
+        // A thread that waits for a processor uses less time than elapses.
+        match receiver.recv_timeout(left.min(left / 2 + MIN_WAIT)) {
             Ok(part) => parts.push(part),
+            Err(mpsc::RecvTimeoutError::Timeout) if !running.left().time().is_zero() => {}
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 HAS_ABANDONED_THREAD.store(true, Ordering::Relaxed);
-                return (parts, Some(ParserFailure::TimedOut(limit)));
+                return (parts, Some(ParserFailure::TimedOut(limit.time())));
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
         }
@@ -84,7 +92,7 @@ pub(super) fn run_collecting<T: Send + 'static>(
 
 /// Runs `work` on its own thread and returns its only result.
 pub(super) fn run_single<T: Send + 'static>(
-    limit: Duration,
+    limit: TimeLimit,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ParserFailure> {
     let (parts, stopped) = run_collecting(limit, move |parts| {
@@ -107,7 +115,7 @@ pub(super) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, ParserFailur
 mod tests {
     use super::*;
 
-    const LONG_LIMIT: Duration = Duration::from_mins(1);
+    const LONG_LIMIT: TimeLimit = TimeLimit::elapsed(Duration::from_mins(1));
 
     #[test]
     fn parts_arrive_in_order() {
@@ -132,10 +140,11 @@ mod tests {
     #[test]
     fn endless_work_is_abandoned() {
         let (open, wait) = mpsc::channel::<()>();
-        let (found, stopped) = run_collecting(Duration::from_millis(20), move |parts| {
-            parts.send(1);
-            assert!(wait.recv().is_err());
-        });
+        let (found, stopped) =
+            run_collecting(TimeLimit::elapsed(Duration::from_millis(20)), move |parts| {
+                parts.send(1);
+                assert!(wait.recv().is_err());
+            });
         assert_eq!(found, [1]);
         assert!(stopped.unwrap().to_string().starts_with("it takes more than"));
         drop(open);

@@ -113,7 +113,8 @@ impl Importer for PdfImporter {
             headings: pages.headings,
             ..MediaDraft::default()
         };
-        single_document(file, VERSION, document, pages.problems)
+        let parsed = single_document(file, VERSION, document, pages.problems)?;
+        Ok(ParsedFile { is_cut: pages.is_cut, ..parsed })
     }
 }
 
@@ -126,6 +127,7 @@ struct PdfCollector {
     headings: Vec<Heading>,
     last_page: usize,
     problems: Vec<Problem>,
+    is_cut: bool,
 }
 
 impl PdfCollector {
@@ -170,6 +172,7 @@ impl PdfCollector {
 
     fn finish(&mut self, stopped: Option<ParserFailure>) {
         if let Some(stopped) = stopped {
+            self.is_cut = matches!(stopped, ParserFailure::TimedOut(_));
             let place = format!("page {} and what follows", self.last_page + 1);
             self.add_problem(place, stopped.to_string());
         }

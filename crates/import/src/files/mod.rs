@@ -3,9 +3,11 @@
 pub(crate) mod archive;
 pub(crate) mod digest;
 mod file_walk;
+pub(crate) mod neighbours;
 pub(crate) mod open_file;
 pub(crate) mod source_file;
 pub(crate) mod stamp;
+pub(crate) mod time_limit;
 
 pub use self::{
     archive::ArchiveError,
@@ -13,4 +15,5 @@ pub use self::{
     file_walk::{FileEntry, FileWalk, walk_files},
     source_file::SourceFile,
     stamp::FileStamp,
+    time_limit::TimeLimit,
 };

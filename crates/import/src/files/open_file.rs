@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io,
+    io::{self, Seek as _},
     path::{Path, PathBuf},
 };
 
@@ -54,6 +54,14 @@ impl OpenFile {
         }
         let modified = found.modified().ok().map(Timestamp::from);
         Ok(Self { path, root, file, stamp: FileStamp::from_metadata(&found), modified })
+    }
+
+    /// Returns the same open file once more, at its beginning. Both share the position.
+    pub(crate) fn reopen(&self) -> io::Result<Self> {
+        let mut file = self.file.try_clone()?;
+        file.rewind()?;
+        let (path, root) = (self.path.clone(), self.root.clone());
+        Ok(Self { path, root, file, stamp: self.stamp, modified: self.modified })
     }
 }
 

@@ -4,19 +4,20 @@ use std::{
     borrow::Cow,
     io::Read,
     path::{Path, PathBuf},
-    time::Duration,
+    sync::Arc,
 };
 
 use vademecum_model::{NoteDraft, Timestamp};
 
-use super::open_file::{MAX_FILE_BYTES, OpenFile};
+use super::{
+    neighbours::Neighbours,
+    open_file::{MAX_FILE_BYTES, OpenFile},
+    time_limit::TimeLimit,
+};
 use crate::{
     ImportError,
     text::{encoding::decode_text, keywords::distinct_keywords},
 };
-
-/// Time in which a file must be parsed, unless the reader has another limit.
-pub(crate) const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// A file in memory, as passed to an importer.
 #[derive(Clone, Debug)]
@@ -31,7 +32,9 @@ pub struct SourceFile {
     pub modified: Option<Timestamp>,
     /// Time in which the file must be parsed. Importers that can return a part of a file stop
     /// before it ends.
-    pub time_limit: Duration,
+    pub time_limit: TimeLimit,
+    /// Files beside it that its format needs.
+    pub(crate) neighbours: Arc<Neighbours>,
 }
 
 impl SourceFile {
@@ -39,11 +42,13 @@ impl SourceFile {
     /// link below it is followed. Fails if the file is missing, unreadable, not regular or larger
     /// than 256 MiB.
     pub fn open(path: &Path, root: Option<&Path>) -> Result<Self, ImportError> {
-        Self::read(OpenFile::open(path, root)?, DEFAULT_TIME_LIMIT)
+        let opened = OpenFile::open(path, root)?;
+        let neighbours = Arc::new(Neighbours::find(&opened.path, opened.root.as_deref()));
+        Ok(Self { neighbours, ..Self::read(opened, TimeLimit::default())? })
     }
 
     /// Reads an open file from its current position.
-    pub(crate) fn read(opened: OpenFile, time_limit: Duration) -> Result<Self, ImportError> {
+    pub(crate) fn read(opened: OpenFile, time_limit: TimeLimit) -> Result<Self, ImportError> {
         let OpenFile { path, root, file, stamp, modified } = opened;
         let mut bytes = Vec::new();
         // The file may grow while it is read.
@@ -54,7 +59,14 @@ impl SourceFile {
         if stamp.size.max(bytes.len() as u64) > MAX_FILE_BYTES {
             return Err(ImportError::TooLarge { path, max_bytes: MAX_FILE_BYTES });
         }
-        Ok(Self { path, root, bytes, modified, time_limit })
+        let neighbours = Arc::default();
+        Ok(Self { path, root, bytes, modified, time_limit, neighbours })
+    }
+
+    /// Reads a file beside it that its format needs; `None` if there is none with this path.
+    pub(crate) fn read_neighbour(&self, path: &Path) -> Option<Result<Self, ImportError>> {
+        let opened = self.neighbours.open(path)?;
+        Some(Self::read(opened, self.time_limit))
     }
 
     /// Decodes the content as text, without a byte order mark. The encoding is detected.
@@ -78,8 +90,8 @@ impl SourceFile {
 
     /// Returns the time after which an importer returns what it has parsed so far. The rest of
     /// `time_limit` is for everything else.
-    pub(crate) fn parsing_time(&self) -> Duration {
-        self.time_limit * 5 / 6
+    pub(crate) fn parsing_time(&self) -> TimeLimit {
+        self.time_limit.share(5, 6)
     }
 
     /// Returns the origin of an item that consists of the whole file.
@@ -113,7 +125,8 @@ impl SourceFile {
             root: None,
             bytes: bytes.into(),
             modified: None,
-            time_limit: DEFAULT_TIME_LIMIT,
+            time_limit: TimeLimit::default(),
+            neighbours: Arc::default(),
         }
     }
 }

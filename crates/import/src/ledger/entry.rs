@@ -20,6 +20,8 @@ const IMPORTER_GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
 
 /// Version of no importers, for files that must be read again.
 const UNFINISHED_GENERATION: &str = "unfinished";
+/// Mark in the version of a file that was cut. The seconds follow.
+const CUT_MARK: &str = " cut after ";
 
 /// Minimum age of a modification at the time of reading for the time stamp to prove that a file is
 /// unchanged: clocks of file systems are coarse.
@@ -95,7 +97,21 @@ impl LedgerEntry {
 
     /// Marks that other limits may give another result: some of the file was left out.
     pub fn depend_on_limits(&mut self, limits: ReaderLimits) {
-        self.generation = generation_with_limits(limits);
+        if !self.generation.contains(CUT_MARK) {
+            self.generation = generation_with_limits(limits);
+        }
+    }
+
+    /// Marks that parsing stopped at its time limit of these seconds. The next import reads the file
+    /// again, with twice the time, until that is a multiple of the limit.
+    pub fn mark_cut(&mut self, seconds: u32) {
+        self.generation = format!("{IMPORTER_GENERATION}{CUT_MARK}{seconds}");
+    }
+
+    /// Returns the time for reading the file once more, in seconds, if the last one was too short.
+    pub fn longer_seconds(&self, limits: ReaderLimits) -> Option<u32> {
+        let used = self.generation.strip_prefix(IMPORTER_GENERATION)?.strip_prefix(CUT_MARK)?;
+        limits.longer_seconds(used.parse().ok()?)
     }
 
     /// Marks that the file must be read again, because some of its items were not saved.
@@ -131,7 +147,8 @@ impl LedgerEntry {
     fn has_stamp(&self, stamp: FileStamp, limits: ReaderLimits) -> bool {
         self.stamp == stamp
             && (self.generation == IMPORTER_GENERATION
-                || self.generation == generation_with_limits(limits))
+                || self.generation == generation_with_limits(limits)
+                || self.generation.contains(CUT_MARK) && self.longer_seconds(limits).is_none())
             && self.outcome != ImportOutcome::Missing
     }
 
@@ -244,5 +261,25 @@ pub(super) mod tests {
         assert!(!limited.is_up_to_date(stamp, more) && read_at(13).is_up_to_date(stamp, more));
         limited.read_again();
         assert!(!limited.is_up_to_date(stamp, limits), "not all items were saved");
+    }
+
+    #[test]
+    fn cut_file_is_read_again_with_more_time() {
+        let second = 1_000_000_000;
+        let stamp = FileStamp { size: 5, modified: 10 * second };
+        let limits = ReaderLimits::default();
+        let mut entry = LedgerEntry { stamp, read_at: 13 * second, ..imported_entry("/a.pdf") };
+        assert_eq!(entry.longer_seconds(limits), None);
+        for (used, next) in [(30, 60), (60, 120), (120, 240)] {
+            entry.mark_cut(used);
+            assert_eq!(entry.longer_seconds(limits), Some(next));
+            assert!(!entry.is_up_to_date(stamp, limits));
+        }
+        entry.mark_cut(240);
+        assert_eq!(entry.longer_seconds(limits), None);
+        assert!(entry.is_up_to_date(stamp, limits), "it takes too long");
+        let more = ReaderLimits { seconds: limits.seconds.saturating_add(30), ..limits };
+        assert_eq!(entry.longer_seconds(more), Some(480));
+        assert!(!entry.is_up_to_date(stamp, more));
     }
 }

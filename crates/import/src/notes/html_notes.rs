@@ -29,7 +29,7 @@ impl Importer for HtmlNoteImporter {
     fn detect(&self, probe: &FileProbe) -> Confidence {
         let is_page = probe.has_extension(&["html", "htm"]);
         // Google Keep writes each note as HTML and as JSON.
-        let is_copy = || probe.path().with_extension("json").is_file();
+        let is_copy = || probe.neighbours().has(&probe.path().with_extension("json"));
         Confidence::Possible.when(is_page && !is_copy())
     }
 

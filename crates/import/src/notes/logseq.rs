@@ -10,6 +10,7 @@ use vademecum_model::{NoteDraft, SourceName};
 use super::note_draft::note_draft;
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile,
+    files::neighbours::Neighbours,
     text::{
         datetime,
         keywords::{distinct_keywords, inline_tags},
@@ -35,8 +36,10 @@ impl Importer for LogseqImporter {
     }
 
     fn detect(&self, probe: &FileProbe) -> Confidence {
-        Confidence::ByContent
-            .when(probe.has_extension(&["md"]) && graph_folder(probe.path()).is_some())
+        Confidence::ByContent.when(
+            probe.has_extension(&["md"])
+                && graph_folder(probe.path(), probe.neighbours()).is_some(),
+        )
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
@@ -47,14 +50,15 @@ impl Importer for LogseqImporter {
         let front = markdown.properties;
         let tags = front.tags.into_iter().chain(properties.tags);
         let tags = tags.chain(inline_tags(markdown.body)).chain(linked_tags(markdown.body));
+        let page = page_name(&file.path, &file.neighbours);
         let named = properties.title.or(front.title).as_deref().and_then(clean_title);
         let note = NoteDraft {
-            title: named.or_else(|| page_name(&file.path)).unwrap_or_else(|| file.file_stem()),
+            title: named.or_else(|| page.clone()).unwrap_or_else(|| file.file_stem()),
             content: content.to_owned(),
             tags: distinct_keywords(tags),
-            created_at: front.created.or_else(|| {
-                datetime::parse_text(&properties.created.or_else(|| page_name(&file.path))?)
-            }),
+            created_at: front
+                .created
+                .or_else(|| datetime::parse_text(&properties.created.or(page)?)),
             modified_at: front.modified.or(file.modified),
             ..NoteDraft::default()
         };
@@ -65,24 +69,24 @@ impl Importer for LogseqImporter {
 }
 
 /// Returns `pages` or `journals` for a file in that folder of a graph.
-fn graph_folder(path: &Path) -> Option<&str> {
+fn graph_folder<'p>(path: &'p Path, neighbours: &Neighbours) -> Option<&'p str> {
     let folder = path.parent()?;
     let name = folder.file_name()?.to_str()?;
-    let is_graph = || folder.parent().is_some_and(|graph| graph.join("logseq").is_dir());
+    let is_graph = || folder.parent().is_some_and(|graph| neighbours.has(&graph.join("logseq")));
     (matches!(name, "pages" | "journals") && is_graph()).then_some(name)
 }
 
 /// Returns `true` for a file in the folder in which Logseq stores its settings and backups.
-pub(super) fn is_logseq_internal(path: &Path) -> bool {
-    path.ancestors().skip(1).any(|folder| {
+pub(super) fn is_logseq_internal(probe: &FileProbe) -> bool {
+    probe.path().ancestors().skip(1).any(|folder| {
         folder.file_name().is_some_and(|name| name == "logseq")
-            && folder.join("config.edn").is_file()
+            && probe.neighbours().has(&folder.join("config.edn"))
     })
 }
 
 /// Returns the name of a page or the date of a journal; `None` for a file outside of a graph.
-pub(super) fn page_name(path: &Path) -> Option<String> {
-    let folder = graph_folder(path)?;
+pub(super) fn page_name(path: &Path, neighbours: &Neighbours) -> Option<String> {
+    let folder = graph_folder(path, neighbours)?;
     let stem = path.file_stem()?.to_str()?;
     let name = if folder == "journals" {
         stem.replace('_', "-")
@@ -212,10 +216,15 @@ mod tests {
     fn logseq_internal_files_are_detected() {
         let graph = tempfile::tempdir().unwrap();
         let old = graph.path().join("logseq/bak/pages/x.md");
-        fs::create_dir_all(old.parent().unwrap()).unwrap();
-        assert!(!is_logseq_internal(&old), "some folder may be called so");
+        let page = graph.path().join("pages/x.md");
+        for path in [&old, &page] {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "- Baked.").unwrap();
+        }
+        let is_internal = |path: &Path| is_logseq_internal(&FileProbe::open(path, None).unwrap());
+        assert!(!is_internal(&old), "some folder may be called so");
         fs::write(graph.path().join("logseq/config.edn"), "{}").unwrap();
-        assert!(is_logseq_internal(&old));
-        assert!(!is_logseq_internal(&graph.path().join("pages/x.md")));
+        assert!(is_internal(&old));
+        assert!(!is_internal(&page));
     }
 }

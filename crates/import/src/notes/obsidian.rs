@@ -7,22 +7,24 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{SourceFile, files::open_file::OpenFile};
+use crate::{
+    SourceFile,
+    files::neighbours::{TEMPLATE_SETTINGS, VAULT_SETTINGS_FOLDER},
+};
 
 /// Maximum size of a settings file, in bytes.
 const MAX_SETTINGS_BYTES: u64 = 1_024 * 1_024;
 
-/// Settings that name the template folder: file below `.obsidian`, and key.
-const TEMPLATE_SETTINGS: [(&str, &str); 2] =
-    [("templates.json", "folder"), ("plugins/templater-obsidian/data.json", "templates_folder")];
+/// Keys of the template folder in each of [`TEMPLATE_SETTINGS`].
+const TEMPLATE_KEYS: [&str; 2] = ["folder", "templates_folder"];
 
 /// Returns the template folder, relative to the vault, that contains the file. Returns `None` for a
 /// file that the user named directly or through a folder inside of the vault, because it is wanted.
 pub(super) fn template_folder(file: &SourceFile) -> Option<String> {
     let vault = find_vault(file)?;
     let inside = file.path.strip_prefix(&vault).ok()?;
-    TEMPLATE_SETTINGS.iter().find_map(|(settings, key)| {
-        let folder = read_setting(&vault, settings, key)?;
+    TEMPLATE_SETTINGS.iter().zip(TEMPLATE_KEYS).find_map(|(settings, key)| {
+        let folder = read_setting(file, &vault.join(VAULT_SETTINGS_FOLDER).join(settings), key)?;
         let folder = folder.trim_matches('/');
         (!folder.is_empty() && inside.starts_with(folder)).then(|| folder.to_owned())
     })
@@ -32,11 +34,14 @@ pub(super) fn template_folder(file: &SourceFile) -> Option<String> {
 fn find_vault(file: &SourceFile) -> Option<PathBuf> {
     let root = file.root.as_deref()?;
     let folders = file.path.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
-    folders.into_iter().find(|folder| folder.join(".obsidian").is_dir()).map(Path::to_owned)
+    folders
+        .into_iter()
+        .find(|folder| file.neighbours.has(&folder.join(VAULT_SETTINGS_FOLDER)))
+        .map(Path::to_owned)
 }
 
-fn read_setting(vault: &Path, path: &str, key: &str) -> Option<String> {
-    let opened = OpenFile::open(&vault.join(".obsidian").join(path), Some(vault)).ok()?;
+fn read_setting(file: &SourceFile, path: &Path, key: &str) -> Option<String> {
+    let opened = file.neighbours.open(path)?;
     let mut settings = Vec::new();
     opened.file.take(MAX_SETTINGS_BYTES).read_to_end(&mut settings).ok()?;
     let settings: Value = serde_json::from_slice(&settings).ok()?;

@@ -36,8 +36,11 @@ impl Importer for OrgImporter {
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
         let text = file.text()?;
         let outline = OrgMetadata::parse(text.trim_start_matches('\u{feff}'));
-        let named =
-            outline.title.as_deref().and_then(clean_title).or_else(|| page_name(&file.path));
+        let named = outline
+            .title
+            .as_deref()
+            .and_then(clean_title)
+            .or_else(|| page_name(&file.path, &file.neighbours));
         let heading = || outline.opening_headline.as_deref().and_then(clean_title);
         let note = NoteDraft {
             title: named.or_else(heading).unwrap_or_else(|| file.file_stem()),

@@ -38,7 +38,7 @@ impl Importer for NoteImporter {
             |part: Component| IGNORED_FOLDERS.iter().any(|name| part.as_os_str() == *name);
         let is_note = probe.has_extension(&["md", "markdown", "txt"]);
         let is_beside =
-            || probe.path().components().any(is_kept_beside) || is_logseq_internal(probe.path());
+            || probe.path().components().any(is_kept_beside) || is_logseq_internal(probe);
         Confidence::ByName.when(is_note && !is_beside())
     }
 

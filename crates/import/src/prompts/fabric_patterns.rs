@@ -1,27 +1,20 @@
 //! Prompts in Markdown: a folder per prompt with `system.md` and optionally `user.md` (the layout
 //! of Fabric patterns), or one file per prompt.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use vademecum_model::{Draft, DraftBody, PromptDraft, SourceName, Timestamp};
 
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile, digest,
-    text::markdown::MarkdownDocument,
+    files::neighbours::PATTERN_FILES, text::markdown::MarkdownDocument,
 };
 
 /// Version of the importer; increment when the same files produce a different prompt.
 const VERSION: &str = "patterns/1";
 
-/// Names of the files of a pattern.
-const SYSTEM_FILE: &str = "system.md";
-const USER_FILE: &str = "user.md";
-
 /// Stems of files that describe a folder and are not prompts.
 const IGNORED_STEMS: [&str; 5] = ["readme", "license", "licence", "changelog", "contributing"];
-
-/// Maximum number of sibling folders examined to detect the layout.
-const MAX_FOLDERS: usize = 1_000;
 
 /// Importer of patterns and single prompts.
 #[derive(Debug)]
@@ -58,29 +51,20 @@ impl Importer for PatternImporter {
 
 /// Returns `true` if the file has the name of one of the two files of a pattern.
 fn is_pattern_file(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == SYSTEM_FILE || name == USER_FILE)
+    PATTERN_FILES.iter().any(|name| path.ends_with(name))
 }
 
 /// Returns `true` if the files are laid out as patterns: both files in one folder, or a `system.md`
 /// in each of several folders.
 fn has_pattern_layout(probe: &FileProbe) -> bool {
     let Some(folder) = probe.path().parent() else { return false };
-    if is_regular_file(&folder.join(SYSTEM_FILE)) && is_regular_file(&folder.join(USER_FILE)) {
-        return true;
-    }
-    let around = folder.parent().filter(|around| {
-        probe.root().is_some_and(|root| around.starts_with(root))
-            && !probe.path().ends_with(USER_FILE)
-    });
-    around.and_then(|around| fs::read_dir(around).ok()).is_some_and(|folders| {
-        let mut others = folders.take(MAX_FOLDERS).flatten().map(|entry| entry.path());
-        others.any(|other| other != folder && is_regular_file(&other.join(SYSTEM_FILE)))
-    })
-}
-
-/// Returns `true` for a regular file. Links may lead out of the folder and are not followed.
-fn is_regular_file(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|about| about.is_file())
+    let half = |name: &&str| {
+        let path = folder.join(name);
+        path == probe.path() || probe.neighbours().has(&path)
+    };
+    // The `system.md` of another folder is a neighbour of a `system.md` only.
+    let [system, _] = PATTERN_FILES;
+    PATTERN_FILES.iter().all(half) || probe.neighbours().has_name(system, folder)
 }
 
 /// Returns the prompt of a folder. Both files yield the same draft, so a change of either updates
@@ -91,9 +75,10 @@ fn read_pattern(file: &SourceFile, folder: &Path, name: &str) -> Result<ParsedFi
         if path == file.path {
             return Ok(Some(file.clone()));
         }
-        is_regular_file(&path).then(|| SourceFile::open(&path, file.root.as_deref())).transpose()
+        file.read_neighbour(&path).transpose()
     };
-    let (system, user) = (half(SYSTEM_FILE)?, half(USER_FILE)?);
+    let [system, user] = PATTERN_FILES;
+    let (system, user) = (half(system)?, half(user)?);
     let (system_prompt, user_prompt) = (read_body(system.as_ref())?, read_body(user.as_ref())?);
     let halves = [&system, &user].map(|half| half.as_ref());
     let modified = halves.iter().flatten().filter_map(|half| half.modified).max();
@@ -142,6 +127,8 @@ fn read_body(file: Option<&SourceFile>) -> Result<Option<String>, ImportError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// Creates a folder with these files.

@@ -1,42 +1,146 @@
 //! Messages between a [`ReaderPool`](super::ReaderPool) and its child processes: one line of JSON
 //! each.
 
-use std::{ffi::OsString, io, path::PathBuf};
+use std::{
+    ffi::OsString,
+    io::{self, Seek as _},
+    path::{Path, PathBuf},
+};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
-use vademecum_model::{Draft, DraftBody, SourceName};
+use vademecum_model::{Draft, DraftBody, SourceName, Timestamp};
+use vademecum_sandbox::{WorkLimit, Worker, WorkerFailure};
 use vademecum_vault::journal::ExportedVersions;
 
 use super::ReaderLimits;
 use crate::{
-    FileEntry, FileStamp, ImportAttempt, ImportError, ParsedFile, Problem, registry::find_importer,
+    FileEntry, FileStamp, ImportAttempt, ImportError, ParsedFile, Problem,
+    files::open_file::OpenFile,
+    registry::{OpenEntry, find_importer},
 };
 
-/// Settings of a child process.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ReaderSettings {
-    /// Maximum time for a file, in seconds.
-    pub(super) seconds: u32,
+/// A file to parse, as sent. The open files go with it: the file itself, then its neighbours.
+#[derive(Debug)]
+pub(super) struct ReaderTask<'a> {
+    message: ReceivedTask,
+    opened: &'a OpenEntry,
 }
 
-/// A file to parse. Paths need not be Unicode.
+/// A file to parse, as received. Paths need not be Unicode.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ReaderTask {
+pub(super) struct ReceivedTask {
     source: Option<SourceName>,
     path: OsString,
     root: Option<OsString>,
+    /// Maximum CPU time, in seconds.
+    seconds: u32,
+    /// The open files.
+    files: Vec<FileMessage>,
+    /// Paths of neighbours that only exist.
+    present: Vec<OsString>,
 }
 
-impl ReaderTask {
-    pub(super) fn new(source: Option<SourceName>, file: &FileEntry) -> Self {
-        let root = file.root.as_ref().map(|root| root.as_os_str().to_owned());
-        Self { source, path: file.path.as_os_str().to_owned(), root }
+/// An open file.
+#[derive(Debug, Serialize, Deserialize)]
+struct FileMessage {
+    path: OsString,
+    root: Option<OsString>,
+    stamp: FileStamp,
+    modified: Option<Timestamp>,
+}
+
+/// A file to parse that is open, and its source if the user gave one.
+#[derive(Debug)]
+pub(super) struct OpenTask {
+    pub(super) source: Option<SourceName>,
+    pub(super) file: FileEntry,
+    pub(super) opened: OpenEntry,
+}
+
+impl<'a> ReaderTask<'a> {
+    pub(super) fn new(
+        source: Option<SourceName>,
+        file: &FileEntry,
+        opened: &'a OpenEntry,
+        limits: ReaderLimits,
+    ) -> Self {
+        let owned = |path: &Path| path.as_os_str().to_owned();
+        let (_, present) = opened.neighbours.parts();
+        let files = opened.files().map(|it| FileMessage {
+            path: owned(&it.path),
+            root: it.root.as_deref().map(owned),
+            stamp: it.stamp,
+            modified: it.modified,
+        });
+        let message = ReceivedTask {
+            source,
+            path: owned(&file.path),
+            root: file.root.as_deref().map(owned),
+            seconds: limits.seconds.get(),
+            files: files.collect(),
+            present: present.iter().map(|path| owned(path)).collect(),
+        };
+        Self { message, opened }
     }
 
-    pub(super) fn into_parts(self) -> (Option<SourceName>, FileEntry) {
+    /// Sends the task to a process, with its files where the system can.
+    pub(super) fn send(&self, worker: &mut Worker, limit: WorkLimit) -> Result<(), WorkerFailure> {
+        #[cfg(unix)]
+        {
+            use std::os::fd::AsFd as _;
+
+            let files: Vec<_> = self.opened.files().map(|it| it.file.as_fd()).collect();
+            // An earlier process may have read it.
+            for file in self.opened.files() {
+                (&file.file).rewind().map_err(WorkerFailure::Unusable)?;
+            }
+            worker.send_with_files(&self.message, &files, limit)
+        }
+        #[cfg(not(unix))]
+        worker.send(&self.message, limit)
+    }
+}
+
+impl ReceivedTask {
+    pub(super) fn seconds(&self) -> u32 {
+        self.seconds
+    }
+
+    /// Takes the files that came with the task.
+    #[cfg(unix)]
+    pub(super) fn open(
+        self,
+        received: &vademecum_sandbox::ReceivedFiles,
+    ) -> Result<OpenTask, Box<(FileEntry, ImportError)>> {
+        let path = PathBuf::from;
+        let file = FileEntry { path: path(self.path), root: self.root.map(path) };
+        let opened = self.files.into_iter().map(|it| {
+            let open = received.take().ok_or_else(|| {
+                let cause = io::Error::other("the reader process received no file");
+                ImportError::Open { path: file.path.clone(), cause }
+            })?;
+            let (path, root) = (path(it.path), it.root.map(path));
+            let (stamp, modified) = (it.stamp, it.modified);
+            Ok(OpenFile { path, root, file: open.into(), stamp, modified })
+        });
+        let opened: Result<Vec<OpenFile>, ImportError> = opened.collect();
+        let present = self.present.into_iter().map(path).collect();
+        match opened.and_then(|files| OpenEntry::from_files(files, present)) {
+            Ok(opened) => Ok(OpenTask { source: self.source, file, opened }),
+            Err(error) => Err(Box::new((file, error))),
+        }
+    }
+
+    /// Opens the files in this process: the system sends none to another.
+    #[cfg(not(unix))]
+    pub(super) fn open(self, (): &()) -> Result<OpenTask, Box<(FileEntry, ImportError)>> {
         let path = PathBuf::from(self.path);
-        (self.source, FileEntry { path, root: self.root.map(PathBuf::from) })
+        let file = FileEntry { path, root: self.root.map(PathBuf::from) };
+        match OpenEntry::open(&file) {
+            Ok(opened) => Ok(OpenTask { source: self.source, file, opened }),
+            Err(error) => Err(Box::new((file, error))),
+        }
     }
 }
 
@@ -68,6 +172,7 @@ struct ParsedMessage {
     drafts: Vec<DraftMessage>,
     problems: Vec<Problem>,
     versions: Option<ExportedVersions>,
+    is_cut: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -94,6 +199,7 @@ impl ReaderReply {
                 drafts: parsed.drafts.into_iter().map(DraftMessage::from).collect(),
                 problems: parsed.problems,
                 versions: parsed.versions,
+                is_cut: parsed.is_cut,
             }),
             is_last,
         }
@@ -102,9 +208,9 @@ impl ReaderReply {
     /// `limits` are those of the process.
     pub(super) fn into_attempt(self, file: FileEntry, limits: ReaderLimits) -> ImportAttempt {
         let result = match self.result {
-            Ok(ParsedMessage { drafts, problems, versions }) => {
+            Ok(ParsedMessage { drafts, problems, versions, is_cut }) => {
                 let drafts = drafts.into_iter().map(Draft::from).collect();
-                Ok(ParsedFile { drafts, problems, versions })
+                Ok(ParsedFile { drafts, problems, versions, is_cut })
             }
             Err(TaskFailure::OutOfMemory) => Err(limits.out_of_memory_error(&file.path)),
             Err(TaskFailure::Message(message)) => Err(ImportError::Reported(message)),
@@ -190,10 +296,15 @@ mod tests {
     fn task_keeps_path_that_is_not_unicode() {
         use std::os::unix::ffi::OsStringExt as _;
 
-        let path = PathBuf::from(OsString::from_vec(b"/caf\xe9.md".to_vec()));
-        let file = FileEntry { path, root: Some("/".into()) };
-        let line = serde_json::to_vec(&ReaderTask::new(None, &file)).unwrap();
-        let task: ReaderTask = serde_json::from_slice(&line).unwrap();
-        assert_eq!(task.into_parts(), (None, file));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(OsString::from_vec(b"caf\xe9.md".to_vec()));
+        std::fs::write(&path, "Knead.").unwrap();
+        let file = FileEntry { path, root: Some(folder.path().to_owned()) };
+        let opened = OpenEntry::open(&file).unwrap();
+        let task = ReaderTask::new(None, &file, &opened, ReaderLimits::default());
+        let line = serde_json::to_vec(&task.message).unwrap();
+        let task: ReceivedTask = serde_json::from_slice(&line).unwrap();
+        assert_eq!(PathBuf::from(task.path), file.path);
+        assert_eq!(PathBuf::from(&task.files[0].path).file_name(), file.path.file_name());
     }
 }

@@ -1,118 +1,187 @@
 //! A pool of reader processes.
 
 use std::{
-    collections::BTreeSet,
-    ffi::OsString,
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::mpsc,
     time::{Duration, Instant},
 };
 
 use vademecum_model::SourceName;
-use vademecum_sandbox::{ChildSettings, Restrictions, Worker, WorkerFailure, child_command};
+use vademecum_sandbox::{
+    ChildSettings, Restrictions, WorkLimit, Worker, WorkerFailure, child_command,
+};
 
 use super::{
     ReaderLimits,
-    message::{ReaderReply, ReaderSettings, ReaderTask},
+    message::{ReaderReply, ReaderTask},
     program::reader_program,
+    turns::{Member, Turn},
 };
-use crate::{FileEntry, ImportAttempt, ImportError, registry::read_file};
+use crate::{
+    FileEntry, ImportAttempt, ImportError,
+    registry::{OpenEntry, read_file},
+};
 
 /// Maximum size of a reply, in bytes.
 const MAX_REPLY_BYTES: usize = 512 * 1_024 * 1_024;
 /// Time beyond the limit in which an importer can still return a part of a file.
 const GRACE: Duration = Duration::from_millis(500);
+/// Number of times the CPU time of a file that may elapse, while other programs use the processors.
+/// A process that uses no CPU time ends much earlier.
+const MAX_ELAPSED_FACTOR: u32 = 60;
 
-/// Parses files in child processes, one process for each thread that calls [`read`](Self::read).
-/// They end with the pool.
+/// Parses files in child processes, one file at a time each. They end with the pool. All pools of
+/// this program share the number of processes, and their owners take turns.
 #[derive(Debug)]
 pub struct ReaderPool {
     limits: ReaderLimits,
-    /// Folders that the processes may read.
-    folders: Vec<OsString>,
-    idle: Mutex<Vec<Worker>>,
+    member: Member,
 }
 
 impl ReaderPool {
-    /// Creates a pool that reads these files. No process is started yet.
-    pub fn new<'f>(limits: ReaderLimits, files: impl IntoIterator<Item = &'f FileEntry>) -> Self {
-        let folder_of = |file: &'f FileEntry| file.root.as_deref().or_else(|| file.path.parent());
-        let folders: BTreeSet<&Path> = files.into_iter().filter_map(folder_of).collect();
-        let folders = folders.into_iter().map(|it| it.as_os_str().to_owned()).collect();
-        Self { limits, folders, idle: Mutex::default() }
+    /// Creates a pool of this owner: the user whose files it reads. No process is started yet.
+    pub fn new(limits: ReaderLimits, owner: &str) -> Self {
+        Self { limits, member: Member::new(owner, limits.processes) }
     }
 
-    /// Parses one file, into `source` if the user gave one. Blocks until it is parsed or a limit is
-    /// exceeded.
-    pub fn read(&self, source: Option<SourceName>, file: FileEntry) -> ImportAttempt {
-        let Some(program) = reader_program() else {
-            return read_file(source, file, self.limits.time_limit());
-        };
-        match self.read_in_process(program, &ReaderTask::new(source, &file)) {
-            Ok(reply) => reply.into_attempt(file, self.limits),
+    /// Calls `grant` when it is the turn of this pool, on any thread. The function must not block.
+    pub fn ask_turn(&self, grant: impl FnOnce(Turn) + Send + 'static) {
+        match reader_program() {
+            Some(_) => self.member.ask(grant),
+            None => grant(Turn::without_process()),
+        }
+    }
+
+    /// Parses one file, into `source` if the user gave one. `seconds` replaces the time limit of the
+    /// pool for this file. Blocks until it is the turn of this pool, and the file is parsed or a
+    /// limit is exceeded.
+    pub fn read(
+        &self,
+        source: Option<SourceName>,
+        file: FileEntry,
+        seconds: Option<u32>,
+    ) -> ImportAttempt {
+        match self.wait_for_turn() {
+            Ok(turn) => self.read_in_turn(turn, source, file, seconds),
             Err(failure) => {
-                let error = self.to_error(failure, &file);
+                let error = self.limits.to_error(failure, &file.path);
                 ImportAttempt::failed(file, Err(error))
             }
         }
     }
 
+    /// Parses one file as [`read`](Self::read) does, in a turn that was granted.
+    pub fn read_in_turn(
+        &self,
+        turn: Turn,
+        source: Option<SourceName>,
+        file: FileEntry,
+        seconds: Option<u32>,
+    ) -> ImportAttempt {
+        let limits = self.limits.with_seconds(seconds);
+        let Some(program) = reader_program() else {
+            return read_file(source, file, limits.elapsed_limit());
+        };
+        // The process gets open files only: it cannot open any itself.
+        let opened = match OpenEntry::open(&file) {
+            Ok(opened) => opened,
+            Err(error) => return ImportAttempt::failed(file, Err(error)),
+        };
+        let task = ReaderTask::new(source, &file, &opened, limits);
+        match self.read_in_process(turn, program, &task, limits) {
+            Ok(reply) => reply.into_attempt(file, limits),
+            Err(failure) => {
+                let error = limits.to_error(failure, &file.path);
+                ImportAttempt::failed(file, Err(error))
+            }
+        }
+    }
+
+    fn wait_for_turn(&self) -> Result<Turn, WorkerFailure> {
+        let (sender, receiver) = mpsc::channel();
+        self.ask_turn(move |turn| {
+            // Fails only if this thread has ended.
+            sender.send(turn).ok();
+        });
+        receiver.recv().map_err(|it| WorkerFailure::Unusable(std::io::Error::other(it)))
+    }
+
     fn read_in_process(
         &self,
+        mut turn: Turn,
         program: &Path,
-        task: &ReaderTask,
+        task: &ReaderTask<'_>,
+        limits: ReaderLimits,
     ) -> Result<ReaderReply, WorkerFailure> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        match idle.map(|worker| self.parse(worker, task)) {
-            // An idle process may have ended before this file.
-            None | Some(Err(WorkerFailure::Unusable(_))) => {
-                self.parse(self.start_worker(program)?, task)
+        if let Some(worker) = turn.take_process() {
+            match parse(&mut turn, worker, task, limits) {
+                // An idle process may have ended before this file.
+                Err(WorkerFailure::Unusable(_)) => drop(turn),
+                done => return done,
             }
-            Some(reply) => reply,
+            turn = self.wait_for_turn()?;
+            if let Some(worker) = turn.take_process() {
+                return parse(&mut turn, worker, task, limits);
+            }
         }
+        let worker = self.start_worker(program)?;
+        turn.seat_process(&worker);
+        parse(&mut turn, worker, task, limits)
     }
 
-    /// Starts a process that may read the folders.
+    /// Starts a process.
     fn start_worker(&self, program: &Path) -> Result<Worker, WorkerFailure> {
-        let restrictions = Restrictions {
-            memory_mb: self.limits.memory_mb.get(),
-            readable: self.folders.clone(),
-            ..Restrictions::default()
-        };
-        let work = ReaderSettings { seconds: self.limits.seconds.get() };
-        let settings = ChildSettings { restrictions, work };
-        Worker::start(child_command(program, "reader"), &settings, self.deadline())
+        let restrictions =
+            Restrictions { memory_mb: self.limits.memory_mb.get(), ..Restrictions::default() };
+        let settings = ChildSettings { restrictions, work: () };
+        Worker::start(child_command(program, "reader"), &settings, work_limit(self.limits))
     }
+}
 
-    /// Has a process parse a file, and keeps the process for the next one.
-    fn parse(&self, mut worker: Worker, task: &ReaderTask) -> Result<ReaderReply, WorkerFailure> {
-        worker.send(task, self.deadline())?;
-        let reply = worker.receive(MAX_REPLY_BYTES)?;
-        let is_alive = worker.rest();
-        let reply: ReaderReply =
-            serde_json::from_slice(&reply).map_err(|it| WorkerFailure::Unusable(it.into()))?;
-        if is_alive && !reply.is_last {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
-        }
-        Ok(reply)
+impl Drop for ReaderPool {
+    fn drop(&mut self) {
+        self.member.end_processes();
     }
+}
 
-    /// Returns the end of the time for one file.
-    fn deadline(&self) -> Instant {
-        Instant::now() + self.limits.time_limit() + GRACE
+/// Has a process parse a file, and keeps the process for the next one.
+fn parse(
+    turn: &mut Turn,
+    mut worker: Worker,
+    task: &ReaderTask<'_>,
+    limits: ReaderLimits,
+) -> Result<ReaderReply, WorkerFailure> {
+    task.send(&mut worker, work_limit(limits))?;
+    let reply = worker.receive(MAX_REPLY_BYTES)?;
+    let is_alive = worker.rest();
+    let reply: ReaderReply =
+        serde_json::from_slice(&reply).map_err(|it| WorkerFailure::Unusable(it.into()))?;
+    if is_alive && !reply.is_last {
+        turn.keep_process(worker);
     }
+    Ok(reply)
+}
 
-    fn to_error(&self, failure: WorkerFailure, file: &FileEntry) -> ImportError {
-        let path = file.path.clone();
+/// Returns the limit of one file. Other programs may keep the process waiting, so that its CPU time
+/// counts; where that is unknown, so does the elapsed time.
+fn work_limit(limits: ReaderLimits) -> WorkLimit {
+    let time = limits.time_limit() + GRACE;
+    let elapsed = if cfg!(unix) { time * MAX_ELAPSED_FACTOR } else { time };
+    WorkLimit { deadline: Instant::now() + elapsed, cpu_time: Some(time) }
+}
+
+impl ReaderLimits {
+    fn to_error(self, failure: WorkerFailure, path: &Path) -> ImportError {
+        let path = path.to_owned();
         match failure {
             WorkerFailure::Unusable(cause) => ImportError::ReaderFailed { path, cause },
             WorkerFailure::ReplyTooLarge => {
                 ImportError::OutputTooLarge { path, megabytes: (MAX_REPLY_BYTES >> 20) as u64 }
             }
             WorkerFailure::TimedOut => {
-                ImportError::ReaderTimedOut { path, seconds: self.limits.seconds.get().into() }
+                ImportError::ReaderTimedOut { path, seconds: self.seconds.get().into() }
             }
-            WorkerFailure::OutOfMemory => self.limits.out_of_memory_error(&path),
+            WorkerFailure::OutOfMemory => self.out_of_memory_error(&path),
             WorkerFailure::FileTooLarge | WorkerFailure::Ended(_) => {
                 ImportError::ReaderCrashed { path }
             }

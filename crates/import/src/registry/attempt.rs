@@ -1,8 +1,9 @@
 //! Reading of one file: detection of its importer, and parsing.
 
 use std::{
+    collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind},
-    time::Duration,
+    path::PathBuf,
 };
 
 use vademecum_model::SourceName;
@@ -11,7 +12,10 @@ use super::{
     importers::detect_importer,
     unread_file::{explain_unread_file, unread_file_error, unread_format},
 };
-use crate::{FileEntry, FileProbe, FileStamp, ImportError, Importer, ParsedFile, digest};
+use crate::{
+    FileEntry, FileProbe, FileStamp, ImportError, Importer, ParsedFile, TimeLimit, digest,
+    files::{neighbours::Neighbours, open_file::OpenFile},
+};
 
 /// The result of reading one file.
 #[derive(Debug)]
@@ -36,11 +40,60 @@ pub struct ImportAttempt {
 pub(crate) fn read_file(
     source: Option<SourceName>,
     found: FileEntry,
-    time_limit: Duration,
+    time_limit: TimeLimit,
 ) -> ImportAttempt {
-    let mut read = ImportAttempt::failed(found, Ok(ParsedFile::default()));
+    match OpenEntry::open(&found) {
+        Ok(opened) => read_open_file(source, found, opened, time_limit),
+        Err(error) => ImportAttempt::failed(found, Err(error)),
+    }
+}
+
+/// A file that is open, with the files beside it that its format needs.
+#[derive(Debug)]
+pub(crate) struct OpenEntry {
+    pub(crate) file: OpenFile,
+    pub(crate) neighbours: Neighbours,
+}
+
+impl OpenEntry {
+    /// Opens a file and its neighbours.
+    pub(crate) fn open(found: &FileEntry) -> Result<Self, ImportError> {
+        let file = OpenFile::open(&found.path, found.root.as_deref())?;
+        let neighbours = Neighbours::find(&file.path, file.root.as_deref());
+        Ok(Self { file, neighbours })
+    }
+
+    /// Creates the entry of files that another process has opened: the file itself, then its
+    /// neighbours. `present` are the paths of neighbours that only exist.
+    #[cfg(unix)]
+    pub(crate) fn from_files(
+        files: Vec<OpenFile>,
+        present: BTreeSet<PathBuf>,
+    ) -> Result<Self, ImportError> {
+        let mut files = files.into_iter();
+        let file = files.next().ok_or_else(|| ImportError::NotAFile { path: PathBuf::new() })?;
+        Ok(Self { file, neighbours: Neighbours::new(files.collect(), present) })
+    }
+
+    /// Returns the file itself, then its neighbours.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &OpenFile> {
+        std::iter::once(&self.file).chain(self.neighbours.parts().0)
+    }
+}
+
+/// Reads an open file in this process, like [`read_file`].
+pub(crate) fn read_open_file(
+    source: Option<SourceName>,
+    found: FileEntry,
+    opened: OpenEntry,
+    time_limit: TimeLimit,
+) -> ImportAttempt {
+    // Taken before reading, so that a file changed meanwhile is read again.
+    let stamp = opened.file.stamp;
+    let mut read = ImportAttempt::new(found, stamp, Ok(ParsedFile::default()));
     // A panic in an importer fails this file only.
-    let parsed = catch_unwind(AssertUnwindSafe(|| read.detect_and_parse(source, time_limit)));
+    let parsed =
+        catch_unwind(AssertUnwindSafe(|| read.detect_and_parse(source, opened, time_limit)));
     read.result = parsed
         .unwrap_or_else(|_| Err(ImportError::ImporterPanicked { path: read.file.path.clone() }));
     read
@@ -50,20 +103,22 @@ impl ImportAttempt {
     /// Returns an attempt that has not found an importer.
     pub(crate) fn failed(file: FileEntry, result: Result<ParsedFile, ImportError>) -> Self {
         let stamp = FileStamp::from_path(&file.path).unwrap_or_default();
+        Self::new(file, stamp, result)
+    }
+
+    fn new(file: FileEntry, stamp: FileStamp, result: Result<ParsedFile, ImportError>) -> Self {
         Self { file, stamp, importer: None, unsupported: None, digest: None, result }
     }
 
     fn detect_and_parse(
         &mut self,
         source: Option<SourceName>,
-        time_limit: Duration,
+        opened: OpenEntry,
+        time_limit: TimeLimit,
     ) -> Result<ParsedFile, ImportError> {
-        let (path, root) = (self.file.path.as_path(), self.file.root.as_deref());
-        let probe = FileProbe::open(path, root)?;
-        // Taken before reading, so that a file changed meanwhile is read again.
-        self.stamp = probe.stamp();
+        let probe = FileProbe::probe(opened.file, opened.neighbours)?;
         let Some(importer) = detect_importer(source, &probe) else {
-            if root.is_none() {
+            if self.file.root.is_none() {
                 return Err(unread_file_error(source, probe, time_limit));
             }
             self.unsupported = Some(unread_format(source, &probe));
@@ -88,7 +143,7 @@ mod tests {
     use super::*;
 
     fn read(source: Option<SourceName>, found: FileEntry) -> ImportAttempt {
-        read_file(source, found, Duration::from_secs(30))
+        read_file(source, found, TimeLimit::default())
     }
 
     #[test]

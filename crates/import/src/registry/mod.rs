@@ -10,4 +10,7 @@ pub use self::{
     attempt::ImportAttempt,
     importers::{describe_unsupported, detect_importer, importers_for},
 };
-pub(crate) use self::{attempt::read_file, importers::find_importer};
+pub(crate) use self::{
+    attempt::{OpenEntry, read_file, read_open_file},
+    importers::find_importer,
+};

@@ -1,12 +1,12 @@
 //! Explanation of a file that no importer reads.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use vademecum_model::SourceName;
 
 use super::importers::{detect_importer, format_list};
 use crate::{
-    FileProbe, ImportError, Importer, ParsedFile, Problem,
+    FileProbe, ImportError, Importer, ParsedFile, Problem, TimeLimit,
     detection::unsupported::{describe_one, unsupported_format},
     exported,
     text::json,
@@ -23,7 +23,7 @@ pub(super) fn unread_format(source: Option<SourceName>, probe: &FileProbe) -> St
 pub(super) fn unread_file_error(
     source: Option<SourceName>,
     probe: FileProbe,
-    time_limit: Duration,
+    time_limit: TimeLimit,
 ) -> ImportError {
     let path = probe.path().to_owned();
     let format = unread_format(source, &probe);
@@ -56,7 +56,7 @@ const JSON_FORMAT: &str = "JSON files";
 pub(super) fn explain_unread_file(
     source: Option<SourceName>,
     probe: FileProbe,
-    time_limit: Duration,
+    time_limit: TimeLimit,
 ) -> ParsedFile {
     let is_known = unsupported_format(&probe) != JSON_FORMAT;
     if !probe.has_extension(&["json"])
@@ -71,7 +71,7 @@ pub(super) fn explain_unread_file(
 }
 
 /// Returns the reason why a JSON file is not read, with the commands that would read it.
-fn explain_json(source: Option<SourceName>, probe: FileProbe, time_limit: Duration) -> String {
+fn explain_json(source: Option<SourceName>, probe: FileProbe, time_limit: TimeLimit) -> String {
     let forced: Vec<_> = SourceName::ALL
         .into_iter()
         .filter_map(|source| Some((source, detect_importer(Some(source), &probe)?)))

@@ -21,8 +21,8 @@ use vademecum_vault::journal::{ConflictCopies, ExportedVersions};
 use super::{
     error::ImportError,
     quota::{ImportQuota, refused_items},
-    read_ahead::read_ahead,
-    selection::select_changed,
+    read_ahead::{ReadAheadFile, read_ahead},
+    selection::{SelectedFile, select_changed},
     summary::ImportSummary,
 };
 use crate::progress::{ProgressCallback, ProgressCounter};
@@ -172,18 +172,20 @@ impl Default for ImportBatch {
 impl ImportJob<'_> {
     async fn run(
         mut self,
-        files: Vec<(FileEntry, u64)>,
+        files: Vec<SelectedFile>,
         progress: &ProgressCallback,
     ) -> Result<ImportSummary, ImportError> {
         let mut counter = ProgressCounter::start(progress, "files", files.len());
-        let pool = ReaderPool::new(self.options.limits, files.iter().map(|(file, _)| file));
+        // Each user has a folder.
+        let owner = self.library.folder().to_string_lossy().into_owned();
+        let pool = ReaderPool::new(self.options.limits, &owner);
         let mut readings = read_ahead(pool, self.options.kind, files);
         let mut batch = ImportBatch::default();
-        while let Some((read, room)) = readings.recv().await {
+        while let Some(ReadAheadFile { attempt, seconds, room }) = readings.recv().await {
             // Releases the read-ahead budget of this file.
             drop(room);
             counter.advance();
-            self.add_to_batch(read, &mut batch).await?;
+            self.add_to_batch(attempt, seconds, &mut batch).await?;
             let is_full = batch.drafts >= MAX_BATCH_DRAFTS || batch.bytes >= MAX_BATCH_BYTES;
             if is_full || batch.begun.elapsed() >= MAX_BATCH_TIME {
                 self.save_batch(std::mem::take(&mut batch)).await?;
@@ -199,6 +201,7 @@ impl ImportJob<'_> {
     async fn add_to_batch(
         &mut self,
         read: ImportAttempt,
+        seconds: Option<u32>,
         batch: &mut ImportBatch,
     ) -> Result<(), ImportError> {
         if read.result.is_err() && is_gone(&read.file.path) {
@@ -215,6 +218,9 @@ impl ImportJob<'_> {
         let mut drafts = match read.result {
             Ok(reading) => {
                 entry.problems = reading.problems;
+                if reading.is_cut {
+                    entry.mark_cut(seconds.unwrap_or(self.options.limits.seconds.get()));
+                }
                 if let Some(versions) = reading.versions {
                     batch.versions.push((batch.files.len(), versions));
                 }

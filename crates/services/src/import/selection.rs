@@ -9,12 +9,22 @@ use super::{pipeline::ImportOptions, summary::ImportSummary};
 /// The files of an import.
 #[derive(Default)]
 pub(super) struct SelectedFiles {
-    /// The files to read, with their sizes in bytes.
-    pub(super) changed: Vec<(FileEntry, u64)>,
+    /// The files to read.
+    pub(super) changed: Vec<SelectedFile>,
     /// The entries of the files to read.
     pub(super) previous: HashMap<PathBuf, LedgerEntry>,
     /// The entries of files whose content was found to be the same.
     pub(super) confirmed: Vec<LedgerEntry>,
+}
+
+/// A file to read.
+#[derive(Clone, Debug)]
+pub(super) struct SelectedFile {
+    pub(super) entry: FileEntry,
+    /// Size in bytes.
+    pub(super) size: u64,
+    /// Time for parsing it, in seconds, if it was cut before.
+    pub(super) seconds: Option<u32>,
 }
 
 /// Selects the files to read. Those that have not changed are counted only.
@@ -35,6 +45,7 @@ pub(super) fn select_changed(
             }
             Err(_) => FileStamp::default(),
         };
+        let mut seconds = None;
         match known.remove(&found.path) {
             Some(entry) if entry.is_up_to_date(stamp, options.limits) => {
                 summary.count_unchanged(&entry);
@@ -46,11 +57,14 @@ pub(super) fn select_changed(
                     selected.confirmed.push(entry);
                     continue;
                 }
+                if entry.stamp == stamp {
+                    seconds = entry.longer_seconds(options.limits);
+                }
                 selected.previous.insert(found.path.clone(), entry);
             }
             None => {}
         }
-        selected.changed.push((found, stamp.size));
+        selected.changed.push(SelectedFile { entry: found, size: stamp.size, seconds });
     }
     selected
 }

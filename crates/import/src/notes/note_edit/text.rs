@@ -6,6 +6,7 @@ use vademecum_model::{FrontMatterBlock, NoteDraft};
 
 use super::{TagEdit, front_matter, logseq, org};
 use crate::{
+    files::neighbours::Neighbours,
     notes::logseq::page_name,
     text::{markdown::MarkdownDocument, title::clean_title},
 };
@@ -28,7 +29,7 @@ impl NoteSyntax {
         let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
         match extension.to_lowercase().as_str() {
             "org" => Self::Org,
-            "md" | "markdown" if page_name(path).is_some() => Self::Logseq,
+            "md" | "markdown" if graph_page_name(path).is_some() => Self::Logseq,
             "md" | "markdown" => Self::Markdown,
             _ => Self::Plain,
         }
@@ -84,10 +85,15 @@ fn current_title(syntax: NoteSyntax, path: &Path, text: &str) -> String {
             let document = MarkdownDocument { body, ..MarkdownDocument::default() };
             document.opening_heading().and_then(clean_title)
         }
-        NoteSyntax::Logseq => page_name(path),
+        NoteSyntax::Logseq => graph_page_name(path),
         NoteSyntax::Org | NoteSyntax::Plain => None,
     };
     heading.unwrap_or_else(stem)
+}
+
+/// Returns the name of a page of a Logseq graph; `None` for any other file.
+fn graph_page_name(path: &Path) -> Option<String> {
+    page_name(path, &Neighbours::find(path, None))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     path::{Component, Path},
-    time::{Duration, Instant},
+    sync::Arc,
 };
 
 use super::page::{add_page, is_page_name};
@@ -13,6 +13,7 @@ use crate::{
     files::{
         archive::{Archive, ArchiveError, UnpackBudget},
         source_file::has_extension,
+        time_limit::Countdown,
     },
     importer::{PackedContent, ParsePacked},
 };
@@ -27,7 +28,7 @@ pub(super) fn read_export(
     parse_packed: ParsePacked,
 ) -> Result<ParsedFile, ImportError> {
     let refused = |cause| ImportError::Archive { path: file.path.clone(), cause };
-    let deadline = Instant::now() + file.parsing_time() * 3 / 4;
+    let deadline = file.parsing_time().share(3, 4).start();
     let mut reader = ExportReader {
         file,
         parse_packed,
@@ -62,7 +63,7 @@ struct ExportReader<'f> {
     file: &'f SourceFile,
     parse_packed: ParsePacked,
     /// Time until which other files than pages are read.
-    deadline: Instant,
+    deadline: Countdown,
     pass: Pass,
     reading: ParsedFile,
     /// Number of files of each format that is not supported.
@@ -107,7 +108,8 @@ impl ExportReader<'_> {
                 root: Some(self.file.path.clone()),
                 bytes: unpacked,
                 modified,
-                time_limit: self.deadline.saturating_duration_since(Instant::now()),
+                time_limit: self.deadline.left(),
+                neighbours: Arc::default(),
             };
             match self.pass {
                 Pass::Pages if is_page_name(&name) => self.add_page(&packed, inner),
@@ -154,12 +156,13 @@ impl ExportReader<'_> {
 
     /// Adds a file that is no page: a table, an attachment.
     fn add_other_file(&mut self, file: SourceFile, place: String) {
-        if file.time_limit == Duration::ZERO {
+        if file.time_limit.time().is_zero() {
             self.late += 1;
             return;
         }
         match (self.parse_packed)(file, &self.file.path) {
             PackedContent::Parsed(parsed) => {
+                self.reading.is_cut |= parsed.is_cut;
                 self.reading.drafts.extend(parsed.drafts);
                 for Problem { place: part, reason } in parsed.problems {
                     let comma = if part.is_empty() { "" } else { ", " };
@@ -190,6 +193,7 @@ impl ExportReader<'_> {
             self.reading.problems.push(Problem { place, reason });
         }
         if self.late > 0 {
+            self.reading.is_cut = true;
             let place = "other files in it".to_owned();
             let reason = format!(
                 "there was no time left for {} of them; to allow more, set import.file_seconds",
