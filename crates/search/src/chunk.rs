@@ -18,6 +18,15 @@ use super::{
 const SPLITTER_INPUT_CHUNKS: usize = 16;
 const MIN_SPLITTER_INPUT_BYTES: usize = 1_024;
 
+/// Average length of a line or sentence below which a text is no prose, in bytes.
+const MIN_LINE_BYTES: usize = 16;
+/// Ends of sentences in a line.
+const SENTENCE_ENDS: [&str; 4] = [". ", "? ", "! ", "。"];
+/// Ends of lines, sentences and words, the best first.
+const CHUNK_ENDS: [&str; 5] = ["\n\n", "\n", ". ", "。", " "];
+/// Maximum size of a grapheme cluster that is kept whole, in bytes.
+const MAX_GRAPHEME_BYTES: usize = 64;
+
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk<'a> {
@@ -184,11 +193,94 @@ fn split_prose(text: &str, place: Range<usize>, sizes: ChunkSizes) -> Vec<Range<
     while start < place.end {
         let end = splitter_input_end(text, start..place.end, sizes.chunk);
         let part = text.get(start..end).unwrap_or_default();
+        if has_unusual_lines(part, sizes.chunk) {
+            split_unusual(text, start..end, sizes.chunk, shared, &mut pieces);
+            start = end;
+            continue;
+        }
         let range = |(at, piece): (usize, &str)| start + at..start + at + piece.len();
         pieces.extend(splitter.chunk_indices(part).map(range));
         start = end;
     }
     pieces
+}
+
+/// Returns whether a text has long lines without sentences, or lines or sentences of few letters. The
+/// splitter takes up to 60 times as long for them as for prose, because it builds each chunk of words
+/// or signs.
+fn has_unusual_lines(text: &str, chunk: usize) -> bool {
+    let mut lines = 0;
+    let has_long = text.split('\n').any(|line| {
+        lines += 1;
+        line.len() > chunk && {
+            let sentences: usize = SENTENCE_ENDS.iter().map(|end| line.matches(end).count()).sum();
+            let average = line.len() / sentences.max(1);
+            average < MIN_LINE_BYTES || average > chunk / 2
+        }
+    });
+    has_long || text.len() > MIN_SPLITTER_INPUT_BYTES && text.len() / lines < MIN_LINE_BYTES
+}
+
+/// Splits a text at the last end of a line, sentence or word in the second half of each chunk, or else
+/// between two characters, in linear time.
+fn split_unusual(
+    text: &str,
+    place: Range<usize>,
+    chunk: usize,
+    overlap: usize,
+    pieces: &mut Vec<Range<usize>>,
+) {
+    let mut start = place.start;
+    loop {
+        let limit = chars_after(text, start, chunk).min(place.end);
+        if limit == place.end {
+            pieces.push(start..limit);
+            return;
+        }
+        let part = text.get(start..limit).unwrap_or_default();
+        let after = |mark: &str| Some(part.rfind(mark)? + mark.len());
+        let end = CHUNK_ENDS.into_iter().filter_map(after).find(|end| *end > part.len() / 2);
+        let end = end.map_or_else(|| near_grapheme_start(text, limit), |end| start + end);
+        let end = if end > start + part.len() / 2 { end } else { limit };
+        pieces.push(start..end);
+        start = overlap_start(text, start..end, overlap);
+    }
+}
+
+/// Returns the start of the chunk after one: at a word in the part that both share, if there is one.
+fn overlap_start(text: &str, chunk: Range<usize>, overlap: usize) -> usize {
+    let shared = text.get(chunk.clone()).unwrap_or_default();
+    let mut letters = shared.char_indices().rev();
+    let earliest = match overlap {
+        0 => return chunk.end,
+        _ => letters.nth(overlap - 1).map_or(chunk.start, |(at, _)| chunk.start + at),
+    };
+    let word = text.get(earliest..chunk.end).and_then(|shared| shared.find(' '));
+    let start = word.map_or_else(|| near_grapheme_end(text, earliest), |gap| earliest + gap + 1);
+    if start > chunk.start && start <= chunk.end { start } else { chunk.end }
+}
+
+/// Returns the byte position `count` characters after another one, or the end of the text.
+fn chars_after(text: &str, at: usize, count: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    rest.char_indices().nth(count).map_or(text.len(), |(beyond, _)| at + beyond)
+}
+
+/// Returns the start of the grapheme cluster that contains a position, if that is near, or else the
+/// position: a cluster may be as long as the text.
+fn near_grapheme_start(text: &str, place: usize) -> usize {
+    let from = text.floor_char_boundary(place.saturating_sub(MAX_GRAPHEME_BYTES));
+    let to = chars_after(text, place, 1);
+    let start = from + grapheme_start(text.get(from..to).unwrap_or_default(), place - from);
+    if start > from { start } else { place }
+}
+
+/// Returns the first start of a grapheme cluster from a position on, if that is near.
+fn near_grapheme_end(text: &str, place: usize) -> usize {
+    let to = text.floor_char_boundary(place + MAX_GRAPHEME_BYTES);
+    let mut places = text.get(place..to).unwrap_or_default().char_indices();
+    let is_start = |at: &usize| near_grapheme_start(text, *at) == *at;
+    places.by_ref().map(|(at, _)| place + at).find(is_start).unwrap_or(place)
 }
 
 /// Returns the end of the part that is passed to the splitter at once. The splitter reads the whole
@@ -202,7 +294,7 @@ fn splitter_input_end(text: &str, place: Range<usize>, chunk: usize) -> usize {
     let part = text.get(place.start..limit).unwrap_or_default();
     let after = |mark: &str| Some(part.rfind(mark)? + mark.len()).filter(|end| *end > most / 2);
     let end = ["\n\n", "\n\r\n", "\n", ". ", "。", " "].into_iter().find_map(after);
-    let end = end.map_or_else(|| grapheme_start(text, limit), |end| place.start + end);
+    let end = end.map_or_else(|| near_grapheme_start(text, limit), |end| place.start + end);
     if end > place.start { end } else { limit }
 }
 
@@ -353,6 +445,22 @@ mod tests {
         let text = format!("{}\n\n{fence}{}", "Davor. ".repeat(10), "Danach. ".repeat(10));
         let found = chunk_texts(&text, sizes(90, 20, 90));
         assert!(found.iter().any(|chunk| chunk.contains(fence)), "{found:?}");
+    }
+
+    #[test]
+    fn text_without_breaks_is_split_in_linear_time() {
+        let letters =
+            ["x", "[", "- ", "a. ", "ก", "京", "京。", "\u{301}", "👨\u{200d}", "🇩", "\u{a0}"];
+        for unit in letters.into_iter().chain(["\n", "a\n", "<a ", "http://", "x\u{301}", "\r"]) {
+            let text = unit.repeat(30_000 / unit.len());
+            assert!(has_unusual_lines(&text, 1_000), "{unit:?}");
+            let found = check_invariants(&text, sizes(1_000, 100, 1_500));
+            // No chunk is small, so that their number bounds the time.
+            let most = text.chars().count() / 350 + 2;
+            assert!(found.len() <= most, "{unit:?}: {} {most}", found.len());
+        }
+        let prose = "The rye bread rises slowly in the oven. It is done. ".repeat(40) + "\n";
+        assert!(!has_unusual_lines(&prose.repeat(4), 1_000));
     }
 
     /// Converts a byte range to a character range.

@@ -39,7 +39,7 @@ pub use highlighter::{Excerpt, Highlighter};
 pub use hybrid_fusion::{FUSION_DEPTH, fuse_by_support};
 pub use item::{GetRequest, Item};
 pub use item_fields::{ItemExcerpt, ItemFields};
-pub use markdown::parse_headings;
+pub use markdown::{bounded_markup, parse_headings};
 pub use passage::{ChunkSpan, Passage, read_passage};
 pub use passage_budget::PassageBudget;
 pub use phrase::{InflectedWord, Phrase, QueryLanguage, QueryWord, TypedWord};

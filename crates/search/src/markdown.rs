@@ -16,8 +16,39 @@ pub(crate) enum MarkdownBlock {
     Atomic(Range<usize>),
 }
 
+/// Number of signs of Markdown that are parsed in any text, and the number of bytes for each one that
+/// is parsed in a longer text. Prose has a sign in 20 to 50 bytes.
+const FREE_SIGNS: usize = 256 * 1_024;
+const BYTES_PER_SIGN: usize = 16;
+
+/// Returns the beginning of a text whose Markdown is worth parsing: all of it, unless it is a long
+/// text that consists of signs. Parsing takes time for each sign, so that a flood of them would cost
+/// many times as much as prose of its size.
+pub fn bounded_markup(text: &str) -> &str {
+    let mut left = FREE_SIGNS + text.len() / BYTES_PER_SIGN;
+    if text.len() <= left {
+        return text;
+    }
+    let end = text.bytes().position(|byte| {
+        left -= usize::from(is_sign(byte));
+        left == 0
+    });
+    // The sign is a character of one byte.
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
+/// Returns whether a byte may be part of the markup of Markdown or Org.
+fn is_sign(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'\n' | b'\r' | b'\t' | b'!' | b'#' | b'$' | b'%' | b'&' | b'(' | b')' | b'*' | b'+'
+    ) || matches!(byte, b'-' | b':' | b'<' | b'=' | b'>' | b'[' | b'\\' | b']' | b'^' | b'_' | b'`')
+        || matches!(byte, b'{' | b'|' | b'}' | b'~')
+}
+
 /// Returns the headings, tables and fenced code blocks of a text, in order.
 pub(crate) fn parse_blocks(text: &str) -> Vec<MarkdownBlock> {
+    let text = bounded_markup(text);
     let options = Options::ENABLE_TABLES | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
     let mut blocks = Vec::new();
     let mut depth = 0_usize;
@@ -50,6 +81,7 @@ pub(crate) fn parse_blocks(text: &str) -> Vec<MarkdownBlock> {
 
 /// Returns the top-level headings of a text, in order.
 pub fn parse_headings(text: &str) -> Vec<Heading> {
+    let text = bounded_markup(text);
     let body = FrontMatterBlock::body_of(text);
     let start = text.len() - body.len();
     let mut headings = Vec::new();
@@ -161,6 +193,22 @@ mod tests {
         let found = parse_headings(text);
         let titles: Vec<_> = found.iter().map(|it| (&text[it.at..it.at + 3], &*it.title)).collect();
         assert_eq!(titles, [("# O", "One"), ("# T", "Two")]);
+    }
+
+    #[test]
+    fn flood_of_signs_is_not_parsed() {
+        let prose = "The rye bread rises slowly (in the warm oven) today:\n- [[done]].\n";
+        let long = prose.repeat(2_000_000 / prose.len());
+        assert_eq!(bounded_markup(&long), long);
+        for sign in ["[", "`", "<", "*", "_", "|", "#", "\\", "&", ">", "[[", "](", "\n", "\r\n"] {
+            let short = sign.repeat(FREE_SIGNS / sign.len() - 1);
+            assert_eq!(bounded_markup(&short), short);
+            let flood = sign.repeat(8_000_000 / sign.len());
+            let parsed = bounded_markup(&flood).len();
+            assert!(parsed <= FREE_SIGNS + flood.len() / BYTES_PER_SIGN, "{sign:?}: {parsed}");
+        }
+        let text = "# One\n".to_owned() + &"é[".repeat(2_000_000) + "\n# Two\n";
+        assert_eq!(parse_headings(&text).len(), 1);
     }
 
     #[test]

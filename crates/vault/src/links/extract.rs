@@ -1,6 +1,7 @@
 //! Extraction of the links of a text.
 
 use vademecum_model::FrontMatterBlock;
+use vademecum_search::bounded_markup;
 
 use super::{
     Dialect, Link, LinkKind,
@@ -11,7 +12,8 @@ use super::{
     scan::{FoundLink, Scanner},
 };
 
-/// Maximum number of links of an item; further ones are ignored.
+/// Maximum number of links of an item; further ones are ignored, as are those in the end of a long text
+/// that consists of signs.
 const MAX_LINKS: usize = 2_000;
 /// Maximum number of characters of the context on each side of a link.
 const CONTEXT_CHARS: usize = 60;
@@ -46,6 +48,7 @@ pub fn extract_links(text: &str, dialect: Dialect) -> Extracted {
         found.extend(matter.links.into_iter().map(|link| link.shifted(block.start)));
         (extracted.aliases, extracted.addresses) = (matter.aliases, matter.addresses);
     }
+    let body = bounded_markup(body);
     let masked = mask_literal_parts(body, dialect);
     let scanned = Scanner::new(&masked, dialect, MAX_LINKS).scan();
     found.extend(scanned.links.into_iter().map(|link| link.shifted(body_start)));

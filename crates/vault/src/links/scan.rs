@@ -1,5 +1,7 @@
 //! One pass over a text that finds its links.
 
+use std::ops::Range;
+
 use vademecum_model::SourceName;
 
 use super::{
@@ -10,6 +12,8 @@ use super::{
 
 /// Maximum length of a target, in bytes. Longer ones are text.
 const MAX_TARGET_BYTES: usize = 1_024;
+/// Number of labels in one another whose beginnings are remembered.
+const MAX_OPEN_BRACKETS: usize = 128;
 /// Characters that are never part of an address.
 const ADDRESS_ENDS: [char; 8] = ['<', '>', '"', '`', '|', '[', ']', '\\'];
 /// Characters that are not part of an address at its end.
@@ -58,6 +62,8 @@ pub(super) struct Scanner<'a> {
     /// Number of bytes that may still be searched for the ends of links, so that a flood of
     /// beginnings takes linear time.
     budget: usize,
+    /// Range that has no `]]`, so that it is searched once.
+    unclosed: Range<usize>,
 }
 
 impl<'a> Scanner<'a> {
@@ -70,6 +76,7 @@ impl<'a> Scanner<'a> {
             found: ScannedText::default(),
             brackets: Vec::new(),
             budget: 64 * 1_024 + 8 * text.len(),
+            unclosed: 0..0,
         }
     }
 
@@ -196,14 +203,8 @@ impl<'a> Scanner<'a> {
 
     /// Reads `[[…]]`, or records the start of a label.
     fn read_bracket(&mut self) {
-        let Some(after) = self.rest().strip_prefix("[[") else {
-            self.brackets.push(self.at);
-            return;
-        };
-        let Some(end) = self.closing_brackets(self.at + 2) else {
-            self.brackets.push(self.at);
-            return;
-        };
+        let Some(after) = self.rest().strip_prefix("[[") else { return self.open_bracket() };
+        let Some(end) = self.closing_brackets(self.at + 2) else { return self.open_bracket() };
         let mut inside = after.get(..end - self.at - 2).unwrap_or_default();
         if self.dialect.is_logseq() && inside.contains("[[") {
             // The name of a page may contain links. They are read next.
@@ -233,13 +234,34 @@ impl<'a> Scanner<'a> {
         self.at = end + 2;
     }
 
-    /// Returns the position of the first `]]` from a position on, if it is near.
+    fn open_bracket(&mut self) {
+        if self.brackets.len() >= 2 * MAX_OPEN_BRACKETS {
+            self.brackets.drain(..MAX_OPEN_BRACKETS);
+        }
+        self.brackets.push(self.at);
+    }
+
+    /// Returns the position of the first `]]` from a position on, if it is near. What was searched
+    /// before is not searched again.
     fn closing_brackets(&mut self, from: usize) -> Option<usize> {
         let end = self.text.floor_char_boundary(from + 2 * MAX_TARGET_BYTES);
-        let window = self.text.get(from..end)?;
+        let is_known = self.unclosed.contains(&from);
+        let start = if is_known { self.unclosed.end } else { from };
+        let window = self.text.get(start..end)?;
+        self.spend(1)?;
         let found = window.find("]]");
-        self.budget = self.budget.saturating_sub(found.unwrap_or(window.len()));
-        found.filter(|_| self.budget > 0).map(|found| from + found)
+        // A bracket at the end of the window may be the first of two.
+        let is_first = window.ends_with(']');
+        let read = found.unwrap_or(window.len() - usize::from(is_first));
+        self.unclosed = if is_known { self.unclosed.start } else { from }..start + read;
+        self.spend(read)?;
+        found.map(|found| start + found)
+    }
+
+    /// Takes a number of bytes out of the budget; `None` if it is used up.
+    fn spend(&mut self, bytes: usize) -> Option<()> {
+        self.budget = self.budget.saturating_sub(bytes);
+        (self.budget > 0).then_some(())
     }
 
     fn read_wikilink(&mut self, inside: &str) {
@@ -298,16 +320,20 @@ impl<'a> Scanner<'a> {
         if let Some(inside) = text.strip_prefix('<') {
             let window = inside.get(..inside.floor_char_boundary(MAX_TARGET_BYTES))?;
             let end = window.find('>').filter(|end| !window[..*end].contains('\n'))?;
-            let close = inside.get(end..)?.find(')')?;
+            let rest = inside.get(end..)?;
+            let rest = rest.get(..rest.floor_char_boundary(MAX_TARGET_BYTES))?;
+            let close = rest.find(')');
+            self.spend(end + close.unwrap_or(rest.len()))?;
+            let close = close?;
             return Some((inside.get(..end)?.to_owned(), 1 + end + close + 1));
         }
         let mut depth = 0_usize;
         let mut end = None;
         for (at, next) in text.char_indices() {
-            if at > MAX_TARGET_BYTES || self.budget == 0 {
+            if at > MAX_TARGET_BYTES {
                 return None;
             }
-            self.budget -= 1;
+            self.spend(1)?;
             match next {
                 '\n' => return None,
                 '(' => depth += 1,
@@ -484,4 +510,46 @@ fn is_identifier(id: &str) -> bool {
 
 fn is_identifier_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flood_of_beginnings_is_searched_once() {
+        for unit in ["[", "[[", "[[a ", "](", "[](", "[a](<b>", "[a](b ", "[]", "((", "[[]", "]"] {
+            for dialect in [Dialect::Markdown, Dialect::Logseq] {
+                let text = unit.repeat(200_000 / unit.len()) + "\n[[Rye]]";
+                let mut scanner = Scanner::new(&text, dialect, 10);
+                let budget = scanner.budget;
+                while scanner.at < text.len() {
+                    let before = scanner.at;
+                    scanner.read_bracket();
+                    scanner.at = scanner.at.max(before + 1);
+                    assert!(scanner.brackets.len() <= 2 * MAX_OPEN_BRACKETS);
+                }
+                let spent = budget - scanner.budget;
+                // Names in Logseq may contain links, whose ends are looked for, too.
+                let factor = if dialect.is_logseq() { 8 } else { 2 };
+                assert!(spent <= factor * text.len(), "{unit} {dialect:?}: {spent}");
+                let found = Scanner::new(&text, dialect, 1_000_000).scan().links;
+                assert!(found.iter().any(|link| link.target == "Rye"), "{unit} {dialect:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn closing_brackets_are_found_again() {
+        let text = format!("[[a{}]] [[b]]", " x".repeat(600));
+        let mut scanner = Scanner::new(&text, Dialect::Markdown, 10);
+        let first = text.find("]]");
+        for from in [2, 3, 900, 2] {
+            assert_eq!(scanner.closing_brackets(from), first, "{from}");
+        }
+        let last = text.rfind("]]").unwrap();
+        assert_eq!(scanner.closing_brackets(last - 1), Some(last));
+        assert_eq!(scanner.closing_brackets(last + 1), None);
+        assert_eq!(scanner.closing_brackets(2), first);
+    }
 }
