@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{open_file::OpenFile, source_file::has_extension};
+use super::open_file::{OpenFile, has_extension};
 
 /// File extensions of the picture of an exported character.
 pub(crate) const PICTURE_EXTENSIONS: [&str; 5] = ["png", "jpg", "webp", "gif", "bin"];

@@ -104,6 +104,13 @@ fn open_below(folder: &Path, path: &Path) -> io::Result<File> {
     File::open(opened)
 }
 
+/// Returns `true` if the name of a file has one of `extensions`; case is ignored.
+pub(crate) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    path.extension()
+        .and_then(|extension| extension.to_str())
+        .is_some_and(|found| extensions.iter().any(|known| known.eq_ignore_ascii_case(found)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@ use std::{
 
 use vademecum_model::{NoteDraft, Timestamp};
 
+pub(crate) use super::open_file::has_extension;
 use super::{
     neighbours::Neighbours,
     open_file::{MAX_FILE_BYTES, OpenFile},
@@ -129,13 +130,6 @@ impl SourceFile {
             neighbours: Arc::default(),
         }
     }
-}
-
-/// Returns `true` if the name of a file has one of `extensions`; case is ignored.
-pub(crate) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
-    path.extension()
-        .and_then(|extension| extension.to_str())
-        .is_some_and(|found| extensions.iter().any(|known| known.eq_ignore_ascii_case(found)))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::{
 
 use vademecum_sandbox::Worker;
 
-/// Time after which a pool gives way to others that wait.
+/// Time after which a pool ends its process for others that wait.
 const TURN_TIME: Duration = Duration::from_millis(500);
 
 /// The turns of this program.
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn turn_that_nobody_takes_passes_on() {
+    fn dropped_turn_passes_to_next_user() {
         let (turns, (sender, receiver)) = (turns(), mpsc::channel());
         let (gone, closed) = mpsc::channel();
         drop(closed);

@@ -5,6 +5,9 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::dates::parse_date_name;
 
+/// Characters that are not part of an address at its end.
+const ADDRESS_TAILS: [char; 12] = ['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~', '}', ')'];
+
 /// Extensions of Markdown files, which links omit.
 const MARKDOWN_EXTENSIONS: [&str; 2] = [".md", ".markdown"];
 /// Parameters of addresses that name a campaign, not a page.
@@ -74,6 +77,22 @@ pub(super) fn address_key(address: &str) -> Option<String> {
 /// Decodes percent-encoding; text that is not UTF-8 afterwards stays as it is.
 pub(super) fn decode_percent(text: &str) -> String {
     percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Into::into)
+}
+
+/// Removes what follows an address: punctuation, and closing parentheses that it does not open.
+pub(super) fn trim_address(mut address: &str) -> &str {
+    let opened = address.matches('(').count();
+    let mut closed = address.matches(')').count();
+    while let Some(last) = address.chars().next_back().filter(|last| ADDRESS_TAILS.contains(last)) {
+        if last == ')' {
+            if closed <= opened {
+                break;
+            }
+            closed -= 1;
+        }
+        address = address.get(..address.len() - 1).unwrap_or_default();
+    }
+    address
 }
 
 #[cfg(test)]

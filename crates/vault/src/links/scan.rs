@@ -7,7 +7,7 @@ use vademecum_model::SourceName;
 use super::{
     Dialect, LinkKind,
     front_matter::{target_link, uri_key},
-    key::{address_key, decode_percent},
+    key::{address_key, decode_percent, trim_address},
 };
 
 /// Maximum length of a target, in bytes. Longer ones are text.
@@ -16,8 +16,6 @@ const MAX_TARGET_BYTES: usize = 1_024;
 const MAX_OPEN_BRACKETS: usize = 128;
 /// Characters that are never part of an address.
 const ADDRESS_ENDS: [char; 8] = ['<', '>', '"', '`', '|', '[', ']', '\\'];
-/// Characters that are not part of an address at its end.
-const ADDRESS_TAILS: [char; 12] = ['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~', '}', ')'];
 
 /// A link in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -426,22 +424,6 @@ impl<'a> Scanner<'a> {
 /// Returns whether a byte may begin a link or ends a line.
 fn is_special(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\\' | b'[' | b']' | b'(' | b'#' | b':')
-}
-
-/// Removes what follows an address: punctuation, and closing parentheses that it does not open.
-fn trim_address(mut address: &str) -> &str {
-    let opened = address.matches('(').count();
-    let mut closed = address.matches(')').count();
-    while let Some(last) = address.chars().next_back().filter(|last| ADDRESS_TAILS.contains(last)) {
-        if last == ')' {
-            if closed <= opened {
-                break;
-            }
-            closed -= 1;
-        }
-        address = address.get(..address.len() - 1).unwrap_or_default();
-    }
-    address
 }
 
 /// Returns the link of a Markdown destination; `None` for addresses of other programs.
