@@ -18,6 +18,7 @@ use vademecum_core::{
     telemetry,
 };
 use vademecum_import::set_reader_program;
+use vademecum_services::check::require_sandbox;
 use vademecum_sql::driver::{SqliteReaderSettings, set_sqlite_readers};
 
 /// One server that holds what you know, and lets your AI agents find it.
@@ -154,6 +155,12 @@ pub fn main() -> ExitCode {
     let settings = line.common.load_settings().unwrap_or_default();
     telemetry::init_logging(&settings.log);
     set_reader_programs(&settings);
+    if command.reads_untrusted_data()
+        && let Err(error) = require_sandbox(&settings)
+    {
+        output::print_error(&format!("error: {error}"));
+        return ExitCode::FAILURE;
+    }
     let done = actix::System::new().block_on(async {
         match command {
             Command::Demo(command) => command.run(&line.common).await,
@@ -196,6 +203,26 @@ pub fn main() -> ExitCode {
         output::print_error(&format!("error: {error:#}"));
         ExitCode::FAILURE
     })
+}
+
+impl Command {
+    /// Returns whether the command serves, imports, or reads databases of others.
+    fn reads_untrusted_data(&self) -> bool {
+        matches!(
+            self,
+            Self::Demo(_)
+                | Self::Open(_)
+                | Self::Serve(_)
+                | Self::Mcp(_)
+                | Self::Import(_)
+                | Self::Collection(_)
+                | Self::Profile(_)
+                | Self::Tool(_)
+                | Self::Query(_)
+                | Self::Schema(_)
+                | Self::Explain(_)
+        )
+    }
 }
 
 /// Returns the command of a person who names none: to see the library.

@@ -10,10 +10,15 @@ use std::{
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{Restrictions, line::read_line};
+use crate::{
+    Restrictions,
+    line::{read_line, write_line},
+};
 
-/// Reply of a child that has restricted itself.
-pub(crate) const READY: &[u8] = b"ready\n";
+/// Beginning of the reply of a child that has restricted itself. Its layers follow as JSON.
+pub(crate) const READY: &[u8] = b"ready";
+/// Maximum length of that reply, in bytes.
+pub(crate) const MAX_READY_BYTES: usize = 512;
 /// Size of the buffer for replies, in bytes.
 const OUTPUT_BUFFER_BYTES: usize = 64 * 1_024;
 
@@ -34,8 +39,10 @@ pub fn enter_sandbox<T: DeserializeOwned>(
     let Some(settings) = read_line::<ChildSettings<T>>(input)? else { return Ok(None) };
     // The message of a panic would be written to the pipe of standard error, which is not read.
     panic::set_hook(Box::new(|_| {}));
-    settings.restrictions.apply()?;
-    io::stdout().write_all(READY)?;
+    let layers = settings.restrictions.apply()?;
+    let mut output = io::stdout();
+    output.write_all(READY)?;
+    write_line(&mut output, &layers)?;
     Ok(Some(settings))
 }
 

@@ -12,6 +12,7 @@
 mod child;
 mod cpu_time;
 mod input;
+mod layers;
 mod line;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -21,6 +22,7 @@ mod worker;
 pub use child::{ChildSettings, enter_sandbox, serve_requests};
 #[cfg(unix)]
 pub use input::{FileInput, MAX_FILES, ReceivedFiles};
+pub use layers::SandboxLayers;
 pub use line::write_line;
 pub use restrictions::Restrictions;
 #[cfg(unix)]

@@ -4,8 +4,8 @@
 use std::{collections::BTreeMap, ffi::OsString, io, path::Path};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope,
-    path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetStatus, Scope, path_beneath_rules,
 };
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -29,14 +29,22 @@ const FCNTL_COMMANDS: [i32; 10] = [
     libc::F_OFD_SETLK,
 ];
 
+/// What Landlock enforces.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LandlockState {
+    /// Version that is enforced; 0 if none.
+    pub(crate) version: u32,
+    pub(crate) no_new_privileges: bool,
+}
+
 /// Denies access to all files but those in the given folders, and to TCP ports, as far as this
-/// version of Landlock can.
+/// version of Landlock can. Returns what the kernel enforces.
 pub(crate) fn deny_file_access(
     abi: ABI,
     readable: &[OsString],
     writable: &[OsString],
     temp_folder: Option<&Path>,
-) -> io::Result<()> {
+) -> io::Result<LandlockState> {
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
     let writing = reading | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::MakeReg;
     let readable = path_beneath_rules(readable, reading);
@@ -61,7 +69,15 @@ pub(crate) fn deny_file_access(
         .and_then(|ruleset| ruleset.add_rules(temporary))
         .and_then(|ruleset| ruleset.add_rules(removable))
         .and_then(landlock::RulesetCreated::restrict_self);
-    restricted.map(drop).map_err(io::Error::other)
+    let status = restricted.map_err(io::Error::other)?;
+    let version = match (status.ruleset, status.landlock) {
+        (RulesetStatus::NotEnforced, _) => 0,
+        (_, LandlockStatus::Available { effective_abi, .. }) => {
+            (effective_abi as u32).min(abi as u32)
+        }
+        (_, LandlockStatus::NotEnabled | LandlockStatus::NotImplemented) => 0,
+    };
+    Ok(LandlockState { version, no_new_privileges: status.no_new_privs })
 }
 
 /// Access of a process to files by their paths.
@@ -77,15 +93,15 @@ pub(crate) enum FileCalls {
 }
 
 /// Denies all system calls that reading does not need: sockets, processes and calls with paths that
-/// are not permitted.
-pub(crate) fn deny_system_calls(files: FileCalls) -> io::Result<()> {
+/// are not permitted. Returns `false` if the system has no filters.
+pub(crate) fn deny_system_calls(files: FileCalls) -> io::Result<bool> {
     // On other processors, Landlock and the limits remain.
     let arch = if cfg!(target_arch = "x86_64") {
         TargetArch::x86_64
     } else if cfg!(target_arch = "aarch64") {
         TargetArch::aarch64
     } else {
-        return Ok(());
+        return Ok(false);
     };
     let denied = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     // The C library falls back to `clone`, whose flags can be checked.
@@ -98,10 +114,10 @@ pub(crate) fn deny_system_calls(files: FileCalls) -> io::Result<()> {
         let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(io::Error::other)?;
         // A service manager may deny this call, and a kernel may lack it.
         if apply_filter(&program).is_err() {
-            break;
+            return Ok(false);
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 fn allowed_calls(files: FileCalls) -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {

@@ -6,6 +6,8 @@ use std::{ffi::OsString, io, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::SandboxLayers;
+
 /// Address space for stacks and for memory that is reserved but not used, in bytes.
 #[cfg(unix)]
 const RESERVED_BYTES: u64 = 128 * 1_024 * 1_024;
@@ -35,9 +37,10 @@ pub struct Restrictions {
 }
 
 impl Restrictions {
-    /// Restricts this process, irrevocably. It must have one thread only.
+    /// Restricts this process, irrevocably. It must have one thread only. Returns the layers that the
+    /// system has.
     #[cfg(unix)]
-    pub fn apply(&self) -> io::Result<()> {
+    pub fn apply(&self) -> io::Result<SandboxLayers> {
         use rustix::process::{Resource, nice};
 
         nice(NICE_INCREMENT).ok();
@@ -45,18 +48,26 @@ impl Restrictions {
         limit(Resource::Core, 0)?;
         limit(Resource::Nofile, MAX_OPEN_FILES)?;
         limit(Resource::As, megabytes(self.memory_mb) + RESERVED_BYTES + mapped_bytes())?;
+        let layers = SandboxLayers { limits: true, ..SandboxLayers::default() };
         #[cfg(target_os = "linux")]
         {
             let temp_folder = self.temp_folder.as_deref();
-            crate::linux::deny_file_access(
+            let landlock = crate::linux::deny_file_access(
                 crate::linux::LANDLOCK_ABI,
                 &self.readable,
                 &self.writable,
                 temp_folder,
             )?;
-            crate::linux::deny_system_calls(self.file_calls())?;
+            let system_calls = crate::linux::deny_system_calls(self.file_calls())?;
+            Ok(SandboxLayers {
+                no_new_privileges: landlock.no_new_privileges || system_calls,
+                landlock: landlock.version,
+                system_calls,
+                ..layers
+            })
         }
-        Ok(())
+        #[cfg(not(target_os = "linux"))]
+        Ok(layers)
     }
 
     /// Returns the access to files by their paths that the folders need.
@@ -75,8 +86,8 @@ impl Restrictions {
 
     /// Does nothing: this system has no such limits.
     #[cfg(not(unix))]
-    pub fn apply(&self) -> io::Result<()> {
-        Ok(())
+    pub fn apply(&self) -> io::Result<SandboxLayers> {
+        Ok(SandboxLayers::default())
     }
 }
 

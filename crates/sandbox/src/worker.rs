@@ -13,7 +13,11 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    ChildSettings, child::READY, cpu_time::cpu_time, input::InputSender, line::write_line,
+    ChildSettings, SandboxLayers,
+    child::{MAX_READY_BYTES, READY},
+    cpu_time::cpu_time,
+    input::InputSender,
+    line::write_line,
 };
 
 /// Number of bytes of the standard error of a dead process that are read.
@@ -66,6 +70,7 @@ pub struct Worker {
     output: BufReader<ChildStdout>,
     errors: ChildStderr,
     watched: Arc<WatchedChild>,
+    layers: SandboxLayers,
 }
 
 impl Worker {
@@ -84,16 +89,23 @@ impl Worker {
         let state = WatchState { child, limit: None, is_abandoned: false, on_end: None };
         let state = Mutex::new(state);
         let watched = Arc::new(WatchedChild { state, changed: Condvar::new() });
-        let mut worker = Self { input, output, errors, watched: Arc::clone(&watched) };
+        let layers = SandboxLayers::default();
+        let mut worker = Self { input, output, errors, watched: Arc::clone(&watched), layers };
         thread::Builder::new()
             .name("worker watchdog".to_owned())
             .spawn(move || watched.watch())
             .map_err(WorkerFailure::Unusable)?;
         worker.send(settings, limit)?;
-        if worker.receive(READY.len())? != READY.trim_ascii_end() {
-            return Err(WorkerFailure::Unusable(io::Error::other("the process is not ready")));
-        }
+        let reply = worker.receive(MAX_READY_BYTES)?;
+        let layers = reply.strip_prefix(READY).and_then(|it| serde_json::from_slice(it).ok());
+        worker.layers = layers
+            .ok_or_else(|| WorkerFailure::Unusable(io::Error::other("the process is not ready")))?;
         if worker.rest() { Ok(worker) } else { Err(WorkerFailure::TimedOut) }
+    }
+
+    /// Returns the layers of the sandbox of the process.
+    pub fn layers(&self) -> SandboxLayers {
+        self.layers
     }
 
     /// Sends a message, which may be followed by replies until a limit is reached. Then the process
@@ -348,12 +360,15 @@ mod tests {
     use super::*;
     use crate::Restrictions;
 
+    /// Layers of the shells.
+    const LAYERS: &str =
+        r#"'{"limits":true,"no_new_privileges":true,"system_calls":true,"landlock":1}'"#;
     /// Time that no test waits for.
     const LONG: Duration = Duration::from_mins(5);
 
     /// Starts a shell that is ready, and then runs `script` with the line of one message in `$line`.
     fn start_shell(script: &str) -> Worker {
-        start(&format!("read settings; echo ready; read line; {script}")).unwrap()
+        start(&format!("read settings; echo ready{LAYERS}; read line; {script}")).unwrap()
     }
 
     fn start(script: &str) -> Result<Worker, WorkerFailure> {
@@ -373,6 +388,7 @@ mod tests {
     #[test]
     fn worker_replies_and_rests() {
         let mut worker = start_shell("echo $line; read line; echo $line");
+        assert_eq!(worker.layers().missing(), [""; 0]);
         assert_eq!(call(&mut worker).unwrap(), b"\"x\"");
         assert!(worker.rest());
         assert_eq!(call(&mut worker).unwrap(), b"\"x\"");

@@ -62,7 +62,7 @@ pub use environment::{
 };
 pub use error::{ConfigError, InvalidSetting};
 pub use folders::{FollowedFolder, check_inner_folder};
-pub use import::Import;
+pub use import::{Import, SandboxPolicy};
 pub use journal::Journal;
 pub use jwt::{Jwt, JwtAlgorithm, KeySource};
 pub use keyring::KeyringError;

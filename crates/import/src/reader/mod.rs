@@ -19,5 +19,5 @@ mod turns;
 pub use child::run_reader;
 pub use limits::ReaderLimits;
 pub use pool::ReaderPool;
-pub use program::set_reader_program;
+pub use program::{probe_sandbox, set_reader_program};
 pub use turns::Turn;

@@ -348,7 +348,7 @@ mod tests {
             thread,
         };
 
-        use vademecum_sandbox::{ChildSettings, Restrictions};
+        use vademecum_sandbox::{ChildSettings, Restrictions, SandboxLayers};
 
         use super::*;
 
@@ -359,7 +359,9 @@ mod tests {
             let mut turn = receiver.recv_timeout(Duration::from_mins(5)).unwrap();
             let worker = turn.take_process().unwrap_or_else(|| {
                 let mut command = Command::new("/bin/sh");
-                command.args(["-c", "read settings; echo ready; read end"]);
+                let layers = serde_json::to_string(&SandboxLayers::default()).unwrap();
+                let script = format!("read settings; echo 'ready{layers}'; read end");
+                command.args(["-c", &script]);
                 command.stdout(Stdio::piped()).stderr(Stdio::piped());
                 let settings = ChildSettings { restrictions: Restrictions::default(), work: 1 };
                 let deadline = Instant::now() + Duration::from_mins(5);

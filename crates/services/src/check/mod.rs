@@ -16,10 +16,12 @@ mod profile_connection;
 mod profile_diagnosis;
 mod profiles;
 mod proxies;
+mod sandbox;
 mod server_check;
 mod vectors;
 
 pub use damaged_rows::DamageRepair;
 pub use profile_connection::{open_database, query_version};
 pub use profile_diagnosis::{ProfileDiagnosis, ProfileFinding};
+pub use sandbox::require_sandbox;
 pub use server_check::ServerCheck;

@@ -22,7 +22,7 @@ use super::{
     database_files::{DatabaseFile, DatabaseRole},
     disk,
     findings::CheckFindings,
-    logins, orphans, permissions, profiles, proxies, vectors,
+    logins, orphans, permissions, profiles, proxies, sandbox, vectors,
 };
 use crate::{file_error::FileError, library_folders, text::format_bytes};
 
@@ -70,6 +70,7 @@ impl ServerCheck<'_> {
         let mut findings = CheckFindings::default();
         findings.add_ok("settings", "valid");
         proxies::check_proxies(self.settings, &mut findings);
+        sandbox::check_sandbox(self.settings, &mut findings);
         logins::check_logins(self.settings, &data, &mut findings);
         disk::check_disk_space(&data, &mut findings);
         permissions::check_permissions(&data, self.repair, &mut findings);
