@@ -71,11 +71,12 @@ pub(crate) fn deny_file_access(
         .and_then(landlock::RulesetCreated::restrict_self);
     let status = restricted.map_err(io::Error::other)?;
     let version = match (status.ruleset, status.landlock) {
-        (RulesetStatus::NotEnforced, _) => 0,
-        (_, LandlockStatus::Available { effective_abi, .. }) => {
-            (effective_abi as u32).min(abi as u32)
-        }
-        (_, LandlockStatus::NotEnabled | LandlockStatus::NotImplemented) => 0,
+        (
+            RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced,
+            LandlockStatus::Available { effective_abi, .. },
+        ) => (effective_abi as u32).min(abi as u32),
+        (RulesetStatus::NotEnforced, _)
+        | (_, LandlockStatus::NotEnabled | LandlockStatus::NotImplemented) => 0,
     };
     Ok(LandlockState { version, no_new_privileges: status.no_new_privs })
 }

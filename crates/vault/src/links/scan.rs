@@ -515,8 +515,13 @@ mod tests {
                 // Names in Logseq may contain links, whose ends are looked for, too.
                 let factor = if dialect.is_logseq() { 8 } else { 2 };
                 assert!(spent <= factor * text.len(), "{unit} {dialect:?}: {spent}");
+                // A flood of destinations uses the budget up.
                 let found = Scanner::new(&text, dialect, 1_000_000).scan().links;
-                assert!(found.iter().any(|link| link.target == "Rye"), "{unit} {dialect:?}");
+                let is_kept = !unit.contains("](");
+                assert!(
+                    !is_kept || found.iter().any(|link| link.target == "Rye"),
+                    "{unit} {dialect:?}"
+                );
             }
         }
     }
