@@ -205,12 +205,13 @@ fn shipped_schemas_need_only_sqlite_3_37() {
         }
         for path in folder_snapshot(&folder).keys() {
             if path.to_str().unwrap().ends_with("_row_digests.sql") {
-                connection
-                    .execute_batch(include_str!("../../schemas/sqlite/shared/journal.sql"))
-                    .unwrap();
-                connection
-                    .execute_batch(include_str!("../../schemas/sqlite/shared/links.sql"))
-                    .unwrap();
+                for shared in [
+                    include_str!("../../schemas/sqlite/shared/journal.sql"),
+                    include_str!("../../schemas/sqlite/shared/links.sql"),
+                    include_str!("../../schemas/sqlite/shared/provenance.sql"),
+                ] {
+                    connection.execute_batch(shared).unwrap();
+                }
             }
             connection.execute_batch(&fs::read_to_string(path).unwrap()).unwrap();
         }

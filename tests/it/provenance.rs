@@ -190,7 +190,24 @@ fn earlier_library_names_the_agents_of_its_journal() {
     drop(server);
     let file = library.data_folder().join("users/local/chacha.db");
     let database = Connection::open_with_flags(file, OpenFlags::default()).unwrap();
-    database.execute_batch("DROP TABLE provenance; PRAGMA user_version = 14").unwrap();
+    let triggers: Vec<String> = database
+        .prepare(
+            "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE '%undigested%'",
+        )
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    for trigger in triggers {
+        database.execute_batch(&format!("DROP TRIGGER {trigger}")).unwrap();
+    }
+    database
+        .execute_batch(
+            "DROP TABLE provenance; DROP TABLE row_digests; DROP TABLE digest_state;
+             PRAGMA user_version = 14",
+        )
+        .unwrap();
     drop(database);
     let server = library.serve();
     let hit = hit_of(&server.client(), "anvil", &note);

@@ -86,8 +86,8 @@ impl Database {
                 include_str!("../../../schemas/sqlite/chacha/0012_list_indexes.sql"),
                 LINKS_SCHEMA,
                 ARCHIVE_SCHEMA,
-                include_str!("../../../schemas/sqlite/chacha/0015_row_digests.sql"),
                 PROVENANCE_SCHEMA,
+                include_str!("../../../schemas/sqlite/chacha/0016_row_digests.sql"),
             ],
             Self::Media => &[
                 include_str!("../../../schemas/sqlite/media/0001_core.sql"),
@@ -100,8 +100,8 @@ impl Database {
                 include_str!("../../../schemas/sqlite/media/0008_list_indexes.sql"),
                 LINKS_SCHEMA,
                 ARCHIVE_SCHEMA,
-                include_str!("../../../schemas/sqlite/media/0011_row_digests.sql"),
                 PROVENANCE_SCHEMA,
+                include_str!("../../../schemas/sqlite/media/0012_row_digests.sql"),
             ],
             Self::Prompts => &[
                 include_str!("../../../schemas/sqlite/prompts/0001_core.sql"),
@@ -113,8 +113,8 @@ impl Database {
                 include_str!("../../../schemas/sqlite/prompts/0007_list_indexes.sql"),
                 LINKS_SCHEMA,
                 ARCHIVE_SCHEMA,
-                include_str!("../../../schemas/sqlite/prompts/0010_row_digests.sql"),
                 PROVENANCE_SCHEMA,
+                include_str!("../../../schemas/sqlite/prompts/0011_row_digests.sql"),
             ],
             Self::Imports => &[
                 include_str!("../../../schemas/sqlite/imports/0001_files.sql"),

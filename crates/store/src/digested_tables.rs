@@ -20,12 +20,13 @@ const SET_WRITING_SQL: &str = "UPDATE digest_state SET is_writing = ?1";
 /// Name of a table, and the source and identifier of the item of a row, in SQL.
 type TableItem = (&'static str, &'static str, &'static str);
 
-const JOURNAL: [TableItem; 5] = [
+const JOURNAL: [TableItem; 6] = [
     ("imported", "source", "item"),
     ("changes", "source", "item"),
     ("import_bases", "source", "item"),
     ("links", "source", "item"),
     ("link_names", "source", "item"),
+    ("provenance", "source", "item"),
 ];
 const CHACHA: [TableItem; 8] = [
     ("notes", "'notes'", "id"),

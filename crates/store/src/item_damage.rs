@@ -77,7 +77,10 @@ const PROMPTS: &[ItemRows] = &[
          WHERE link.prompt_id = :id)",
     ),
 ];
-const ORIGIN: &[ItemRows] = &[("imported", "stored.source = :source AND stored.item = :id")];
+const ORIGIN: &[ItemRows] = &[
+    ("imported", "stored.source = :source AND stored.item = :id"),
+    ("provenance", "stored.source = :source AND stored.item = :id"),
+];
 const VERSIONS: &[ItemRows] = &[
     ("changes", "stored.source = :source AND stored.item = :id"),
     ("import_bases", "stored.source = :source AND stored.item = :id"),
@@ -116,7 +119,7 @@ fn damage_sql(source: SourceName, rows: ShownRows<'_>) -> Option<&'static str> {
         SourceName::Collections => return None,
     };
     let (scope, tables): (usize, &[&[ItemRows]]) = match rows {
-        ShownRows::Hit { .. } => (0, &[item, hit]),
+        ShownRows::Hit { .. } => (0, &[item, hit, ORIGIN]),
         ShownRows::Item => (1, &[item, parts, ORIGIN]),
         ShownRows::Versions => (2, &[item, parts, ORIGIN, VERSIONS]),
     };

@@ -143,3 +143,18 @@ WHEN (SELECT is_writing FROM digest_state) = 0
 BEGIN
     DELETE FROM row_digests WHERE table_number = 8;
 END;
+CREATE TRIGGER provenance_undigested_insert AFTER INSERT ON provenance
+WHEN (SELECT is_writing FROM digest_state) = 0
+BEGIN
+    DELETE FROM row_digests WHERE table_number = 9;
+END;
+CREATE TRIGGER provenance_undigested_update AFTER UPDATE ON provenance
+WHEN (SELECT is_writing FROM digest_state) = 0
+BEGIN
+    DELETE FROM row_digests WHERE table_number = 9;
+END;
+CREATE TRIGGER provenance_undigested_delete AFTER DELETE ON provenance
+WHEN (SELECT is_writing FROM digest_state) = 0
+BEGIN
+    DELETE FROM row_digests WHERE table_number = 9;
+END;
