@@ -2,8 +2,10 @@
 //!
 //! Start with `pipeline`.
 
+mod batch;
 mod error;
 mod named_path;
+mod options;
 mod pipeline;
 mod quota;
 mod read_ahead;
@@ -13,7 +15,8 @@ mod tldw;
 mod watch;
 
 pub use error::ImportError;
-pub use pipeline::{ImportOptions, import_entries, import_files};
+pub use options::ImportOptions;
+pub use pipeline::{import_entries, import_files};
 pub use quota::ImportQuota;
 pub use summary::ImportSummary;
 pub use tldw::{TargetUser, copy_folders};

@@ -5,54 +5,26 @@ use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
 };
 
 use vademecum_actors::{Library, OriginParts, SourceHandle, error_chain};
 use vademecum_import as import;
 use vademecum_import::{
-    FileEntry, ImportAttempt, ImportOutcome, Importer, Ledger, LedgerEntry, Problem, ReaderLimits,
-    ReaderPool,
+    FileEntry, ImportAttempt, ImportOutcome, Importer, Ledger, LedgerEntry, Problem, ReaderPool,
 };
 use vademecum_model::{Draft, SaveOutcome, SourceName, Uri};
 use vademecum_source::SourceError;
-use vademecum_vault::journal::{ConflictCopies, ExportedVersions};
 
 use super::{
+    batch::ImportBatch,
     error::ImportError,
-    quota::{ImportQuota, refused_items},
+    options::ImportOptions,
+    quota::refused_items,
     read_ahead::{ReadAheadFile, read_ahead},
     selection::{SelectedFile, select_changed},
     summary::ImportSummary,
 };
 use crate::progress::{ProgressCallback, ProgressCounter};
-
-/// Maximum number of drafts that are saved in one transaction.
-const MAX_BATCH_DRAFTS: usize = 500;
-/// Maximum size of the files whose drafts are saved in one transaction, in bytes.
-const MAX_BATCH_BYTES: u64 = 8 * 1_024 * 1_024;
-/// Maximum time for which a file that is read waits for others to be saved with it. A file that is
-/// slow to parse does not keep those before it from being saved.
-const MAX_BATCH_TIME: Duration = Duration::from_secs(1);
-
-/// Files to import, and the treatment of their items.
-#[derive(Debug)]
-pub struct ImportOptions {
-    /// Type of the items, if the user chose one.
-    pub kind: Option<SourceName>,
-    /// Files and folders to import.
-    pub paths: Vec<PathBuf>,
-    /// If set, nothing is saved.
-    pub dry_run: bool,
-    /// If set, the items of deleted files are removed.
-    pub follow_deletions: bool,
-    /// Limits of parsing a file.
-    pub limits: ReaderLimits,
-    /// Where the library's version of an item goes if it contradicts the file.
-    pub conflict_copies: ConflictCopies,
-    /// The user whose quotas hold; `None` for an import by the operator.
-    pub quota: Option<ImportQuota>,
-}
 
 /// Imports files and returns a summary. Files that have not changed since the last import are not
 /// read.
@@ -144,31 +116,6 @@ struct ImportJob<'l> {
     summary: ImportSummary,
 }
 
-/// Files that have been read and are saved together.
-struct ImportBatch {
-    begun: Instant,
-    files: Vec<(LedgerEntry, Vec<Draft>)>,
-    /// Earlier versions of the items of files, by index in `files`.
-    versions: Vec<(usize, ExportedVersions)>,
-    /// Ledger entries under the old names of renamed files.
-    renamed: Vec<LedgerEntry>,
-    drafts: usize,
-    bytes: u64,
-}
-
-impl Default for ImportBatch {
-    fn default() -> Self {
-        Self {
-            begun: Instant::now(),
-            files: Vec::new(),
-            versions: Vec::new(),
-            renamed: Vec::new(),
-            drafts: 0,
-            bytes: 0,
-        }
-    }
-}
-
 impl ImportJob<'_> {
     async fn run(
         mut self,
@@ -186,8 +133,7 @@ impl ImportJob<'_> {
             drop(room);
             counter.advance();
             self.add_to_batch(attempt, seconds, &mut batch).await?;
-            let is_full = batch.drafts >= MAX_BATCH_DRAFTS || batch.bytes >= MAX_BATCH_BYTES;
-            if is_full || batch.begun.elapsed() >= MAX_BATCH_TIME {
+            if batch.is_full() {
                 self.save_batch(std::mem::take(&mut batch)).await?;
             }
         }
@@ -248,9 +194,7 @@ impl ImportJob<'_> {
                 batch.renamed.push(before);
             }
         }
-        batch.drafts += drafts.len();
-        batch.bytes += entry.stamp.size;
-        batch.files.push((entry, drafts));
+        batch.add(entry, drafts);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::{collections::HashMap, io::ErrorKind, path::PathBuf};
 
 use vademecum_import::{FileEntry, FileStamp, LedgerEntry};
 
-use super::{pipeline::ImportOptions, summary::ImportSummary};
+use super::{options::ImportOptions, summary::ImportSummary};
 
 /// The files of an import.
 #[derive(Default)]

@@ -7,9 +7,7 @@ use tokio::{sync::mpsc, time::sleep};
 use vademecum_actors::Library;
 
 use super::{
-    error::ImportError,
-    pipeline::{ImportOptions, import_files},
-    summary::ImportSummary,
+    error::ImportError, options::ImportOptions, pipeline::import_files, summary::ImportSummary,
 };
 use crate::progress::ProgressCallback;
 
