@@ -3,6 +3,7 @@
 mod archive;
 mod archive_watch;
 mod custom_tools;
+mod ended_users;
 mod libraries;
 mod limits;
 mod monitoring;
@@ -48,6 +49,7 @@ use vademecum_web::{ConnectionCount, Listener, PageServices, ServerState};
 use self::{
     archive_watch::{bound_copies, watch_archive},
     custom_tools::{CustomTools, FileVersion},
+    ended_users::watch_ended_users,
     libraries::{followed_folders, open_user_registry},
     limits::{protocol_options, reader_limits},
     monitoring::MonitoredComponents,
@@ -56,8 +58,6 @@ use self::{
 };
 use crate::registry;
 
-/// Interval between checks for users who were suspended or removed.
-const ENDED_USERS_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval between searches for idle sessions and free memory.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 /// Maximum time to close the databases at shutdown.
@@ -125,31 +125,6 @@ pub enum AppError {
     /// The server could not run.
     #[error("the server could not run")]
     Run(#[from] std::io::Error),
-}
-
-/// Ends the sessions of users who are suspended or removed, and lets open connections check their
-/// credentials.
-async fn watch_ended_users(
-    mut ended_users: EndedUsers,
-    service: Service,
-    registry: Arc<UserRegistry>,
-) {
-    let mut rounds = tokio::time::interval(ENDED_USERS_INTERVAL);
-    loop {
-        rounds.tick().await;
-        let looked = tokio::task::spawn_blocking(move || (ended_users.take(), ended_users)).await;
-        let Ok((users, watch)) = looked else { return };
-        ended_users = watch;
-        match users {
-            Ok(users) => {
-                for user in &users {
-                    registry.remove_user(user);
-                    service.end_user_sessions(user);
-                }
-            }
-            Err(error) => tracing::warn!(%error, "ended sessions could not be read"),
-        }
-    }
 }
 
 impl App {
