@@ -125,6 +125,7 @@ fn every_damaged_byte_is_found_or_without_effect() {
     assert!(uris.len() > 30, "{uris:?}");
     let right = read_everything(&library, &uris);
     assert!(right.values().all(Option::is_some), "{right:?}");
+    let right_texts = without_origins(right.clone());
     copy_folder(&folder, &whole);
     let mut rng = rng();
     for name in DATABASES {
@@ -150,17 +151,17 @@ fn every_damaged_byte_is_found_or_without_effect() {
                 repair.extend(["--from-backup", backup.to_str().unwrap()]);
             }
             let repaired = library.run(&repair);
-            let read = read_everything(&library, &uris);
+            let read = without_origins(read_everything(&library, &uris));
             for (what, answer) in &read {
                 assert!(
                     answer.is_none()
-                        || answer == &right[what]
-                        || hides(answer.as_ref(), right[what].as_ref()),
+                        || answer == &right_texts[what]
+                        || hides(answer.as_ref(), right_texts[what].as_ref()),
                     "{context}: {what}: {answer:?} instead of {:?}; {check:?} {repaired:?}",
-                    right[what]
+                    right_texts[what]
                 );
             }
-            if read == right {
+            if read == right_texts {
                 outcomes.healed += 1;
             } else {
                 outcomes.refused += 1;
@@ -168,6 +169,28 @@ fn every_damaged_byte_is_found_or_without_effect() {
             }
         }
         report(name, &outcomes);
+    }
+}
+
+/// Removes where items come from. A row of it with a damaged key is reported, but is no longer found
+/// with its item.
+fn without_origins(
+    mut answers: BTreeMap<String, Option<Value>>,
+) -> BTreeMap<String, Option<Value>> {
+    for answer in answers.values_mut().flatten() {
+        match answer {
+            Value::Array(hits) => hits.iter_mut().for_each(remove_origin),
+            item => remove_origin(&mut item["meta"]),
+        }
+    }
+    answers
+}
+
+fn remove_origin(meta: &mut Value) {
+    if let Some(meta) = meta.as_object_mut() {
+        for name in ["origin", "agents", "derived_origins", "derived_from"] {
+            meta.remove(name);
+        }
     }
 }
 
