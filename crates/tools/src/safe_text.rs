@@ -158,7 +158,7 @@ pub(super) fn clean_snippet(hit: &mut Hit) {
 }
 
 /// Moves highlights with the text around them. Each edit has its position, the number of characters that
-/// it removes, and of those that it inserts. What is left of a highlight is what no edit replaced.
+/// it removes, and of those that it inserts. A highlight keeps the characters that no edit replaced.
 fn move_marks(marks: &mut Vec<Highlight>, edits: &[(usize, usize, usize)]) {
     let moved = |place: usize, is_start: bool| {
         let before = edits.iter().take_while(|(at, ..)| *at < place);
