@@ -16,8 +16,9 @@ use vademecum_model::{Draft, DraftBody, NoteDraft, SourceName, Uri, safe_file_na
 use vademecum_store::StoreError;
 
 use super::{
+    note_file::numbered,
     sync::{SyncError, SyncLock, SyncScope, no_progress, relative_path, sync_folder},
-    write_back::{numbered, path_of},
+    write_back::path_of,
 };
 
 /// Time for which a tool waits for another synchronization.

@@ -2,15 +2,15 @@
 //!
 //! A file is replaced at once by a file with the new content. On Linux and macOS, the two change
 //! places, and what was in the place of the file is looked at afterwards: if it is not what was
-//! expected, another program has just saved the file, and the two change back. No link below the
-//! folder is followed.
+//! expected, another program has just saved the file, and the two change back. If the file was saved
+//! once more in between, both saves are kept. No link below the folder is followed.
 
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
     io::{self, Read, Write},
-    path::{Component, Path},
-    time::Duration,
+    path::{Component, Path, PathBuf},
+    time::{Duration, SystemTime},
 };
 
 use uuid::Uuid;
@@ -21,6 +21,9 @@ use crate::atomic_write::TEMPORARY_PREFIX;
 
 /// Maximum size of a file that is written back, in bytes. It holds the longest note.
 const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// Maximum time between the two steps of a save in place: emptying the file and writing its text.
+const MAX_SAVE_TIME: Duration = Duration::from_secs(2);
 
 /// A file below a folder. It need not exist.
 #[derive(Debug)]
@@ -93,33 +96,51 @@ impl NoteFile {
     }
 
     /// Replaces the content of the file. Returns `false`, and leaves the file as it is, if its
-    /// content is not `expected`.
+    /// content is not `expected`. A save of another program that the two exchanges of this function
+    /// displace is kept in a new file beside it.
     pub(super) fn replace(&self, expected: &[u8], bytes: &[u8]) -> io::Result<bool> {
         let before = match self.folder.open_file(&self.name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             file => file?,
         };
-        if read_bounded(&before)? != expected {
+        if read_bounded(&before)? != expected || is_being_saved(&before)? {
             return Ok(false);
         }
         let new = TemporaryFile::write(&self.folder, bytes, Some(&before))?;
+        // It may take long until the new file is on disk.
+        if self.read()?.is_none_or(|found| found != expected) {
+            return Ok(false);
+        }
         if self.folder.exchange(&new.name, &self.name)? {
             // The temporary name has what the file was at this moment.
-            if read_bounded(&self.folder.open_file(&new.name)?)? != expected {
-                self.folder.exchange(&new.name, &self.name)?;
+            if !new.is(expected) {
+                self.put_back(new, bytes)?;
                 return Ok(false);
             }
         } else {
             // Without an exchange, a program that saves the file just now is not noticed.
-            let is_same = self.read()?.is_some_and(|found| found == expected);
-            if !is_same {
-                return Ok(false);
-            }
             self.folder.rename(&new.name, &self.name)?;
             new.keep();
         }
         self.folder.sync()?;
         Ok(true)
+    }
+
+    /// Returns a file that was saved by another program and exchanged for `written` to its place.
+    fn put_back(&self, saved: TemporaryFile<'_>, written: &[u8]) -> io::Result<()> {
+        match self.folder.exchange(&saved.name, &self.name) {
+            // The temporary file has the written text, and is removed.
+            Ok(_) if saved.is(written) => return self.folder.sync(),
+            // Another program has saved the file twice, and both saves are kept.
+            Ok(_) => {}
+            // Another program has moved what was written.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                saved.keep_beside(&self.name)?;
+                return Err(error);
+            }
+        }
+        saved.keep_beside(&self.name)
     }
 
     /// Moves the file to the place of `target`. Returns `false`, and leaves the file where it is, if
@@ -187,9 +208,30 @@ impl<'f> TemporaryFile<'f> {
         Ok(written)
     }
 
+    /// Returns `true` if the file has this content.
+    fn is(&self, content: &[u8]) -> bool {
+        let file = self.folder.open_file(&self.name);
+        file.and_then(|file| read_bounded(&file)).is_ok_and(|found| found == content)
+    }
+
     /// Marks that the file has its final name now.
     fn keep(mut self) {
         self.is_kept = true;
+    }
+
+    /// Gives the file the name `wanted`, or one with a number if that is taken.
+    fn keep_beside(mut self, wanted: &OsStr) -> io::Result<()> {
+        // Whatever fails below, the file is not removed.
+        self.is_kept = true;
+        let wanted = Path::new(wanted);
+        let mut name = wanted.to_owned();
+        let mut number = 2;
+        while !self.folder.rename_new(&self.name, name.as_os_str())? {
+            name = numbered(wanted, number);
+            number += 1;
+        }
+        tracing::warn!(?name, "a file was saved twice while it was written; both saves are kept");
+        self.folder.sync()
     }
 }
 
@@ -201,6 +243,22 @@ impl Drop for TemporaryFile<'_> {
             tracing::warn!(%error, "a temporary file could not be removed");
         }
     }
+}
+
+/// Returns `a 2.md` for `a.md` and the number 2.
+pub(super) fn numbered(path: &Path, number: usize) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = path.extension().map(|it| format!(".{}", it.to_string_lossy()));
+    path.with_file_name(format!("{stem} {number}{}", extension.unwrap_or_default()))
+}
+
+/// Returns `true` for an empty file that was changed just now. A program that saves a file in place
+/// empties it first, and does not notice if another file gets its name before the text is written.
+fn is_being_saved(file: &File) -> io::Result<bool> {
+    let metadata = file.metadata()?;
+    // A time in the future is that of another machine's clock.
+    let age = SystemTime::now().duration_since(metadata.modified()?);
+    Ok(metadata.len() == 0 && age.is_ok_and(|age| age < MAX_SAVE_TIME))
 }
 
 fn read_bounded(file: &File) -> io::Result<Vec<u8>> {
@@ -457,6 +515,45 @@ mod tests {
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
 
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    #[test]
+    fn saves_between_two_exchanges_are_kept() {
+        let root = tempfile::tempdir().unwrap();
+        let file = locate(root.path(), "a.md");
+        let put_back = |found: Option<&[u8]>| {
+            let saved = TemporaryFile::write(&file.folder, b"first save", None).unwrap();
+            if let Some(found) = found {
+                fs::write(root.path().join("a.md"), found).unwrap();
+            }
+            file.put_back(saved, b"written").unwrap();
+            let found = names(root.path()).into_iter().map(|name| {
+                let path = root.path().join(&name);
+                let text = fs::read_to_string(&path).unwrap();
+                fs::remove_file(path).unwrap();
+                (name, text)
+            });
+            found.collect::<Vec<_>>()
+        };
+        let first = ("a.md".to_owned(), "first save".to_owned());
+        assert_eq!(put_back(Some(b"written")), [first.clone()]);
+        // The file was moved.
+        assert_eq!(put_back(None), [first.clone()]);
+        let second = ("a 2.md".to_owned(), "second save".to_owned());
+        assert_eq!(put_back(Some(b"second save")), [second, first]);
+    }
+
+    #[test]
+    fn file_that_was_emptied_just_now_is_not_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let file = locate(root.path(), "a.md");
+        file.create(b"").unwrap();
+        assert!(!file.replace(b"", b"new").unwrap());
+        let long_ago = SystemTime::now() - 2 * MAX_SAVE_TIME;
+        let emptied = File::options().write(true).open(root.path().join("a.md")).unwrap();
+        emptied.set_modified(long_ago).unwrap();
+        assert!(file.replace(b"", b"new").unwrap());
+    }
+
     #[test]
     fn file_is_moved_only_as_expected() {
         let root = tempfile::tempdir().unwrap();
@@ -490,7 +587,7 @@ mod tests {
     #[test]
     fn leftovers_are_removed() {
         let root = tempfile::tempdir().unwrap();
-        let long_ago = std::time::SystemTime::now() - 2 * MIN_LEFTOVER_AGE;
+        let long_ago = SystemTime::now() - 2 * MIN_LEFTOVER_AGE;
         for name in [".vademecum-1.tmp", ".vademecum-x", "a.tmp"] {
             fs::write(root.path().join(name), "x").unwrap();
             let file = File::options().write(true).open(root.path().join(name)).unwrap();

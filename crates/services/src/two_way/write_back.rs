@@ -1,15 +1,12 @@
 //! Writing of one changed note to its file.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
 use vademecum_import::{TextEncoding, decode_text, edit_note_text};
 use vademecum_model::{DraftBody, NoteDraft};
 use vademecum_vault::journal::LocalChange;
 
-use super::note_file::{MissingFolders, NoteFile};
+use super::note_file::{MissingFolders, NoteFile, numbered};
 
 /// Folder below a two-way folder to which the files of deleted notes are moved.
 const TRASH: &str = ".trash";
@@ -192,11 +189,4 @@ fn move_to_trash(
         return Ok(if is_moved { WriteOutcome::Trashed } else { WriteOutcome::Changed });
     }
     Ok(WriteOutcome::Refused("too many files in the trash have its name".to_owned()))
-}
-
-/// Returns `a 2.md` for `a.md` and the number 2.
-pub(super) fn numbered(path: &Path, number: usize) -> PathBuf {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let extension = path.extension().map(|it| format!(".{}", it.to_string_lossy()));
-    path.with_file_name(format!("{stem} {number}{}", extension.unwrap_or_default()))
 }
