@@ -1,4 +1,5 @@
-//! Fuzz target that feeds bytes to one reader. `FUZZ_READER` selects it.
+//! Fuzz target that feeds bytes to one reader: the one that `FUZZ_READER` names, or that has the name
+//! of the program.
 #![no_main]
 
 use std::{
@@ -7,8 +8,11 @@ use std::{
     sync::LazyLock,
 };
 
-static READER: LazyLock<String> =
-    LazyLock::new(|| env::var("FUZZ_READER").expect("FUZZ_READER must name a reader"));
+static READER: LazyLock<String> = LazyLock::new(|| {
+    let of_program = || Some(env::current_exe().ok()?.file_name()?.to_str()?.to_owned());
+    let name = env::var("FUZZ_READER").ok().or_else(of_program);
+    name.expect("FUZZ_READER or the name of the program must name a reader")
+});
 
 libfuzzer_sys::fuzz_target!(
     init: {
