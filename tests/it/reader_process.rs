@@ -137,6 +137,20 @@ fn endless_file_stops_at_time_limit() {
 }
 
 #[test]
+fn killed_file_gets_twice_the_time_next() {
+    let library = Library::new();
+    library.write_file("pages/slow.html", page_with_attributes(400_000));
+    let limits = write_settings(&library, 1, 512);
+    let folder = library.file_path("pages");
+    let command = ["import", "media", folder.to_str().unwrap(), "--json", "--config", &limits];
+    for seconds in [1, 2, 4] {
+        let summary = library.run(&command).parse_json();
+        let (_, reason) = reasons(&summary["skipped"]).remove(0);
+        assert!(reason.starts_with(&format!("took longer than {seconds} s")), "{reason}");
+    }
+}
+
+#[test]
 fn growing_file_stops_at_memory_limit() {
     let library = Library::new();
     library.write_file("pages/good.md", "# Good\n\nA thimble.\n");

@@ -114,8 +114,13 @@ pub enum ImportError {
         cause: std::io::Error,
     },
     /// The reader process reported that the file could not be read.
-    #[error("{0}")]
-    Reported(String),
+    #[error("{message}")]
+    Reported {
+        /// The error, as shown to the user.
+        message: String,
+        /// Whether the file needs more time.
+        needs_time: bool,
+    },
     /// The file contains no text.
     #[error("{} holds no text", path.display())]
     NoText {
@@ -130,6 +135,16 @@ pub enum ImportError {
         /// Detected format, with an article: `a PDF`.
         format: &'static str,
         /// Reason why the file cannot be read.
+        reason: String,
+    },
+    /// A parser that stops by itself has used the time of the file before it had any result.
+    #[error("{} cannot be read as {format}: {reason}", path.display())]
+    ParserTimedOut {
+        /// Path of the file.
+        path: PathBuf,
+        /// Detected format, with an article: `a PDF`.
+        format: &'static str,
+        /// The limit, as shown to the user.
         reason: String,
     },
     /// The file contains no cue with a time.
@@ -198,6 +213,18 @@ pub enum ImportError {
         /// Cause.
         cause: CardError,
     },
+}
+
+impl ImportError {
+    /// Returns `true` if the time of the file was over before it had any result: with more time, it may
+    /// have one.
+    pub fn needs_time(&self) -> bool {
+        match self {
+            Self::ReaderTimedOut { .. } | Self::ParserTimedOut { .. } => true,
+            Self::Reported { needs_time, .. } => *needs_time,
+            _ => false,
+        }
+    }
 }
 
 /// Reason why a text or picture is not a character card.

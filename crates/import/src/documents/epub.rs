@@ -44,7 +44,7 @@ impl Importer for EpubImporter {
         let bytes = file.bytes.clone();
         let (mut document, problems) =
             isolated_thread::run_single(file.parsing_time(), move || read_book(bytes))
-                .map_err(|stopped| refused(stopped.to_string()))?
+                .map_err(|stopped| stopped.into_error(file, "a book"))?
                 .map_err(refused)?;
         document.title = title_or_stem(Some(&document.title), file);
         document.modified_at = document.modified_at.or(file.modified);

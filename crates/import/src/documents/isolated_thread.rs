@@ -15,7 +15,8 @@ use std::{
     time::Duration,
 };
 
-use crate::TimeLimit;
+use super::document::unreadable_error;
+use crate::{ImportError, SourceFile, TimeLimit};
 
 /// Stack size of the thread, in bytes.
 const THREAD_STACK_BYTES: usize = 64 * 1_024 * 1_024;
@@ -43,6 +44,20 @@ pub(super) enum ParserFailure {
     /// No thread could be started.
     #[error("no thread could be started: {0}")]
     SpawnFailed(#[from] io::Error),
+}
+
+impl ParserFailure {
+    /// Returns the error of a file without any result.
+    pub(super) fn into_error(self, file: &SourceFile, format: &'static str) -> ImportError {
+        match self {
+            Self::TimedOut(_) => ImportError::ParserTimedOut {
+                path: file.path.clone(),
+                format,
+                reason: self.to_string(),
+            },
+            Self::Panicked(_) | Self::SpawnFailed(_) => unreadable_error(file, format, &self),
+        }
+    }
 }
 
 /// Sender of partial results.

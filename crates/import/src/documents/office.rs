@@ -74,7 +74,7 @@ impl Importer for OfficeImporter {
         let bytes = file.bytes.clone();
         let contents =
             isolated_thread::run_single(file.parsing_time(), move || read_contents(bytes, format))
-                .map_err(|stopped| refused(stopped.to_string()))?
+                .map_err(|stopped| stopped.into_error(file, "an office document"))?
                 .map_err(refused)?;
         let problems = contents.losses.into_iter().map(loss_problem).collect();
         let metadata = contents.metadata;

@@ -89,6 +89,12 @@ impl Importer for PdfImporter {
         for part in parts {
             pages.add_part(part);
         }
+        let stopped = match stopped {
+            Some(late @ ParserFailure::TimedOut(_)) if pages.has_nothing() => {
+                return Err(late.into_error(file, "a PDF"));
+            }
+            stopped => stopped,
+        };
         pages.finish(stopped);
         let refused = |reason: String| Err(unreadable_error(file, "a PDF", &reason));
         if let Some(reason) = pages.rejection {
@@ -131,6 +137,11 @@ struct PdfCollector {
 }
 
 impl PdfCollector {
+    /// Returns `true` if there is no text, and the file was not rejected.
+    fn has_nothing(&self) -> bool {
+        self.rejection.is_none() && self.text.is_empty()
+    }
+
     fn add_part(&mut self, part: PdfPart) {
         match part {
             PdfPart::Metadata(properties) => self.metadata = properties,

@@ -163,8 +163,8 @@ pub(super) struct ReaderReply {
 enum TaskFailure {
     /// The process has reached its memory limit and reported it.
     OutOfMemory,
-    /// Any other reason, as shown to the user.
-    Message(String),
+    /// Any other reason, as shown to the user, and whether the file needs more time.
+    Message(String, bool),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -188,7 +188,7 @@ impl ReaderReply {
             ImportError::Open { cause, .. } if cause.kind() == io::ErrorKind::OutOfMemory => {
                 TaskFailure::OutOfMemory
             }
-            error => TaskFailure::Message(error.to_string()),
+            error => TaskFailure::Message(error.to_string(), error.needs_time()),
         });
         Self {
             stamp: attempt.stamp,
@@ -213,7 +213,9 @@ impl ReaderReply {
                 Ok(ParsedFile { drafts, problems, versions, is_cut })
             }
             Err(TaskFailure::OutOfMemory) => Err(limits.out_of_memory_error(&file.path)),
-            Err(TaskFailure::Message(message)) => Err(ImportError::Reported(message)),
+            Err(TaskFailure::Message(message, needs_time)) => {
+                Err(ImportError::Reported { message, needs_time })
+            }
         };
         ImportAttempt {
             file,

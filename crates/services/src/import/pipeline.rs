@@ -173,6 +173,9 @@ impl ImportJob<'_> {
                 reading.drafts
             }
             Err(error) => {
+                if error.needs_time() {
+                    entry.mark_cut(seconds.unwrap_or(self.options.limits.seconds.get()));
+                }
                 entry.outcome = ImportOutcome::Skipped;
                 entry.problems = vec![file_problem(&entry.path, &error)];
                 Vec::new()
