@@ -1,5 +1,5 @@
-//! End-to-end tests of hostile reads of `SQLite` files: each ends at its deadline or at a limit of
-//! memory or temporary files, whatever one step of it costs, and the reads of others go on.
+//! End-to-end tests of hostile reads of `SQLite` files: each ends at its limit of CPU time, memory or
+//! temporary files, whatever one step of it costs, and the reads of others go on.
 
 use std::{
     fs,
@@ -7,6 +7,7 @@ use std::{
     net::TcpStream,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
+    process::Command,
     thread,
     time::{Duration, Instant},
 };
@@ -34,10 +35,6 @@ const ENDLESS: &str =
 /// Doubles a text again and again.
 const DOUBLING: &str = "WITH RECURSIVE r(n, s) AS (SELECT 1, 'x' UNION ALL SELECT n + 1, s || s FROM r) \
      SELECT n, length(s) FROM r";
-
-/// Additional time in which a statement is answered after its deadline, on a machine that runs other
-/// tests as well.
-const TOLERANCE: Duration = Duration::from_secs(10);
 
 /// Runs statements on a file as any program could.
 fn execute_sql(path: &Path, sql: &str) -> Connection {
@@ -100,19 +97,17 @@ fn wait_for_busy_children(server: &Server, count: usize) {
 fn hostile_read_ends_with_its_reason() {
     let library = Library::new();
     let path = create_shop(&library, "CREATE TABLE t (a); INSERT INTO t VALUES (1)");
-    let server = serve_shop(&library, &path, 2_000, "[sqlite]\nread_temp_mb = 64");
+    let server = serve_shop(&library, &path, 500, "[sqlite]\nread_temp_mb = 64");
     for (sql, message, reason) in [
         (HUGE_SORT, "needs more than 64 MB of temporary files", json!("temporary_space")),
         (HUGE_TABLE, "needs more than 64 MB of temporary files", json!("temporary_space")),
         (HUGE_AGGREGATE, "needs more than 64 MB of memory", json!("memory")),
-        (ONE_LONG_STEP, "took longer than 2s", Value::Null),
-        (ENDLESS, "took longer than 2s", Value::Null),
+        (ONE_LONG_STEP, "took longer than 500ms", Value::Null),
+        (ENDLESS, "took longer than 500ms", Value::Null),
         (DOUBLING, "larger than 16 MB", json!("value_size")),
         ("SELECT zeroblob(100000000)", "larger than 16 MB", json!("value_size")),
     ] {
-        let begun = Instant::now();
         let reply = query(&server, sql);
-        assert!(begun.elapsed() < Duration::from_secs(2) + TOLERANCE, "{sql}: {reply}");
         assert!(error_message(&reply).contains(message), "{sql}: {reply}");
         assert_eq!(reply["error"]["details"]["reason"], reason, "{sql}: {reply}");
         assert_eq!(query_rows(&server, "SELECT a FROM t"), json!([[1]]));
@@ -142,14 +137,14 @@ fn measure(server: &Server) -> (u64, u64) {
 fn hostile_reads_at_once_are_bounded() {
     let library = Library::new();
     let path = create_shop(&library, "CREATE TABLE t (a); INSERT INTO t VALUES (1)");
-    let server = serve_shop(&library, &path, 4_000, "");
+    let server = serve_shop(&library, &path, 1_000, "");
     let hostile = [HUGE_SORT, HUGE_TABLE, HUGE_AGGREGATE, ONE_LONG_STEP];
     let begun = Instant::now();
     let waiting: Vec<TcpStream> =
         (0..32).map(|number| send_query(&server, hostile[number % hostile.len()])).collect();
     let (mut memory, mut files, mut cheap) = (0, 0, 0);
-    // Hostile reads wait for at most 4 seconds and run for as long. On a busy machine a cheap read may
-    // have no turn in time; it then says so.
+    // Hostile reads wait for at most a second and use as much CPU time. On a busy machine a cheap read
+    // may have no turn in time; it then says so.
     while begun.elapsed() < Duration::from_secs(if cheap == 0 { 8 } else { 4 }) {
         cheap += usize::from(query_rows(&server, "SELECT a FROM t") == json!([[1]]));
         for _ in 0..5 {
@@ -164,11 +159,36 @@ fn hostile_reads_at_once_are_bounded() {
         let reasons = ["took longer", "temporary files", "of memory", "long statements"];
         assert!(reasons.iter().any(|reason| reply.contains(reason)), "{reply}");
     }
-    // A statement that waits until its timeout is nearly over may then run for as long again.
-    assert!(begun.elapsed() < Duration::from_secs(8) + 2 * TOLERANCE, "{:?}", begun.elapsed());
     assert!(memory < 512, "{memory} MB of memory");
     assert!(files > 0 && files < 1_000_000_000, "{files} bytes of temporary files");
     assert!(cheap > 0, "no cheap read was answered");
+}
+
+/// Stops a process, or lets it go on.
+fn signal(name: &str, process: u32) {
+    let process = process.to_string();
+    assert!(Command::new("kill").args([name, &process]).status().unwrap().success());
+}
+
+#[test]
+fn read_that_waits_for_processor_is_answered() {
+    let library = Library::new();
+    let path = create_shop(&library, "CREATE TABLE t (a)");
+    let server = serve_shop(&library, &path, 4_000, "");
+    let caller = send_query(
+        &server,
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000000) \
+         SELECT count(*) + 7 AS found FROM n",
+    );
+    wait_for_busy_children(&server, 1);
+    let reader = child_processes(server.process()).remove(0).id;
+    signal("-STOP", reader);
+    // Longer than the timeout of the statement, which counts its CPU time.
+    thread::sleep(Duration::from_millis(5_500));
+    signal("-CONT", reader);
+    let mut reply = String::new();
+    (&caller).read_to_string(&mut reply).unwrap();
+    assert!(reply.contains("3000007"), "{reply}");
 }
 
 #[test]
@@ -300,7 +320,7 @@ const HOSTILE_SCHEMA: &str = "
 fn hostile_schema_runs_nothing_else() {
     let library = Library::new();
     let path = create_shop(&library, HOSTILE_SCHEMA);
-    let server = serve_shop(&library, &path, 1_000, "");
+    let server = serve_shop(&library, &path, 200, "");
     let before = fs::read(&path).unwrap();
     for (sql, message) in [
         ("SELECT c FROM t", "took longer"),
@@ -369,10 +389,8 @@ fn command_line_reads_in_child_process() {
         format!("[profiles.shop]\nengine = \"sqlite\"\npath = \"{shown}\"\ntimeout_ms = 1000\n"),
     );
     let settings = settings.to_str().unwrap();
-    let begun = Instant::now();
     let done = library.run(&["query", ONE_LONG_STEP, "--config", settings]);
     assert!(done.code == 5 && done.stderr.contains("took longer than 1s"), "{done:?}");
-    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
     let done = library.run(&["query", "SELECT a FROM t", "--config", settings]);
     assert!(done.code == 0 && done.stdout.contains("7.1e-10"), "{done:?}");
 }

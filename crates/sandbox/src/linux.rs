@@ -287,12 +287,14 @@ mod tests {
         let restrictions = Restrictions {
             memory_mb: 64,
             max_file_mb: 0,
-            readable: vec![folder.join("open").into_os_string()],
+            readable: ["open", "single"].map(|name| folder.join(name).into_os_string()).to_vec(),
             writable: Vec::new(),
             temp_folder: None,
         };
         restrictions.apply().unwrap();
-        assert_eq!(fs::read(folder.join("open/file")).unwrap(), b"text");
+        for name in ["open/file", "single"] {
+            assert_eq!(fs::read(folder.join(name)).unwrap(), b"text");
+        }
         assert_eq!(fs::read_dir(folder.join("open")).unwrap().count(), 1);
         assert_eq!(thread::spawn(|| 7).join().unwrap(), 7);
         limit_cpu_time(5).unwrap();
@@ -329,11 +331,12 @@ mod tests {
             memory_mb: 64,
             max_file_mb: 1,
             readable: vec![folder.join("open").into_os_string()],
-            writable: vec![folder.join("written").into_os_string()],
+            writable: ["written", "single"].map(|name| folder.join(name).into_os_string()).to_vec(),
             temp_folder: Some(folder.join("temporary")),
         };
         restrictions.apply().unwrap();
         fs::write(folder.join("written/log"), "text").unwrap();
+        fs::write(folder.join("single"), "text").unwrap();
         fs::write(folder.join("temporary/file"), vec![0; 1_024 * 1_024]).unwrap();
         fs::remove_file(folder.join("temporary/file")).unwrap();
         fs::remove_dir(folder.join("temporary")).unwrap();
@@ -341,6 +344,7 @@ mod tests {
         let denied = [
             fs::read(folder.join("closed")).map(drop),
             fs::write(folder.join("closed"), "other"),
+            fs::write(folder.join("beside"), "text"),
             fs::write(folder.join("open/new"), "text"),
             fs::write(folder.join("open/file"), "other"),
             fs::remove_file(folder.join("open/file")),
@@ -360,7 +364,9 @@ mod tests {
     fn run_in_process(test: &str, folder: &std::path::Path) {
         fs::create_dir(folder.join("open")).unwrap();
         fs::write(folder.join("open/file"), "text").unwrap();
-        fs::write(folder.join("closed"), "text").unwrap();
+        for name in ["closed", "single"] {
+            fs::write(folder.join(name), "text").unwrap();
+        }
         let done = Command::new(env::current_exe().unwrap())
             .args(["--exact", "--ignored", &format!("linux::tests::{test}")])
             .env(FOLDER_VARIABLE, folder)

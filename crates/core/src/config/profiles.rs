@@ -72,7 +72,8 @@ pub struct Profile {
     /// Location of the database, from the settings above.
     #[serde(skip)]
     pub location: DatabaseLocation,
-    /// Timeout of a statement, in milliseconds.
+    /// Timeout of a statement, in milliseconds. For a read of an SQLite file it is CPU time, so that a
+    /// busy machine does not end it, and the time to wait for a lock.
     pub timeout_ms: NonZeroU32,
     /// Timeout of connecting, in milliseconds.
     pub connect_timeout_ms: NonZeroU32,

@@ -6,7 +6,7 @@ use std::{
     process::exit,
     sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rusqlite::Connection;
@@ -41,7 +41,12 @@ pub fn run_sqlite_reader() -> io::Result<()> {
     serve_requests(&mut input, STACK_BYTES, move |request: ReadRequest, output| {
         measure.send(Measure::Begin).ok();
         let caller = CancelOnDrop::default();
-        let deadline = caller.deadline(Instant::now() + request.timeout);
+        let deadline = caller.cpu_deadline(request.timeout);
+        // Ends a step that is not interrupted. The limit has whole seconds.
+        #[cfg(unix)]
+        vademecum_sandbox::limit_cpu_time(
+            u32::try_from(request.timeout.as_secs() + 1).unwrap_or(u32::MAX),
+        )?;
         let reply = match request.run(deadline, output) {
             Ok(truncated) => ReaderReply::Done { truncated },
             Err(failure) => ReaderReply::Failed(failure),

@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, Error};
@@ -21,7 +21,20 @@ pub(super) struct CancelOnDrop(Arc<AtomicBool>);
 impl CancelOnDrop {
     /// Returns a deadline that is also over when this value is dropped.
     pub(super) fn deadline(&self, deadline: Instant) -> StatementDeadline {
-        StatementDeadline { deadline, is_cancelled: Arc::clone(&self.0) }
+        self.ending(StatementEnd::Elapsed(deadline))
+    }
+
+    /// Returns a deadline that is over when this process has used this CPU time from now on, for a
+    /// process that runs one statement at a time. On systems that do not measure it, time elapses.
+    pub(super) fn cpu_deadline(&self, time: Duration) -> StatementDeadline {
+        self.ending(match own_cpu_time() {
+            Some(used) => StatementEnd::CpuTime(used + time),
+            None => StatementEnd::Elapsed(Instant::now() + time),
+        })
+    }
+
+    fn ending(&self, end: StatementEnd) -> StatementDeadline {
+        StatementDeadline { end, is_cancelled: Arc::clone(&self.0) }
     }
 }
 
@@ -33,15 +46,46 @@ impl Drop for CancelOnDrop {
 
 /// Deadline and cancellation flag of a statement.
 pub(super) struct StatementDeadline {
-    deadline: Instant,
+    end: StatementEnd,
     is_cancelled: Arc<AtomicBool>,
+}
+
+/// The end of the time of a statement.
+#[derive(Clone, Copy)]
+enum StatementEnd {
+    /// A moment.
+    Elapsed(Instant),
+    /// The CPU time of this process, which other processes do not lengthen.
+    CpuTime(Duration),
+}
+
+impl StatementEnd {
+    fn is_over(self) -> bool {
+        match self {
+            Self::Elapsed(deadline) => Instant::now() >= deadline,
+            Self::CpuTime(end) => own_cpu_time().is_none_or(|used| used >= end),
+        }
+    }
 }
 
 impl StatementDeadline {
     /// Makes the connection interrupt its statement at the deadline or on cancellation.
     pub(super) fn install(self, connection: &Connection) -> Result<(), Error> {
-        let is_over =
-            move || self.is_cancelled.load(Ordering::Relaxed) || Instant::now() >= self.deadline;
+        let is_over = move || self.is_cancelled.load(Ordering::Relaxed) || self.end.is_over();
         connection.progress_handler(STEPS_PER_DEADLINE_CHECK, Some(is_over))
     }
+}
+
+/// Returns the CPU time that this process has used; `None` if the system does not measure it.
+#[cfg(unix)]
+fn own_cpu_time() -> Option<Duration> {
+    use rustix::time::{ClockId, clock_gettime};
+
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).ok()
+}
+
+/// Returns `None`: this system does not measure it.
+#[cfg(not(unix))]
+fn own_cpu_time() -> Option<Duration> {
+    None
 }

@@ -33,7 +33,7 @@ pub(super) struct ReadRequest {
     parameters: Vec<Parameter>,
     /// Whether the statement is a PRAGMA.
     is_pragma: bool,
-    /// Time that is left when the request is sent.
+    /// Maximum CPU time, and the maximum time to wait for a lock.
     pub(super) timeout: Duration,
     offset: usize,
     max_rows: usize,
@@ -65,11 +65,6 @@ impl ReadRequest {
         let QueryCaps { timeout, offset, max_rows, max_bytes } = caps;
         let (text, parameters) = (text.to_owned(), parameters.to_vec());
         Self { path, text, parameters, is_pragma, timeout, offset, max_rows, max_bytes }
-    }
-
-    /// Returns the request for a process that has this time left.
-    pub(super) fn with_timeout(&self, timeout: Duration) -> Self {
-        Self { timeout, ..self.clone() }
     }
 
     /// Runs the statement in this process, until `deadline`. Returns true if rows were left out.

@@ -5,13 +5,14 @@ use std::{
     fs::{self, File},
     io::{self, Read as _},
     path::{Path, PathBuf},
-    time::Instant,
 };
 
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Handle;
-use vademecum_sandbox::{ChildSettings, Restrictions, Worker, WorkerFailure, child_command};
+use vademecum_sandbox::{
+    ChildSettings, Restrictions, WorkLimit, Worker, WorkerFailure, child_command,
+};
 
 use super::{
     failure::ReadFailure,
@@ -35,6 +36,10 @@ const MAX_REPLY_BYTES: usize = 16 * 1_024 * 1_024;
 /// a write-ahead log.
 const FORMAT_VERSIONS: std::ops::Range<usize> = 18..20;
 const WAL_FORMAT: u8 = 2;
+/// Ends of the names of a write-ahead log and its index.
+const LOG_SUFFIXES: [&str; 2] = ["-wal", "-shm"];
+/// End of the name of the journal that an interrupted program left.
+const JOURNAL_SUFFIX: &str = "-journal";
 
 /// A process that reads one database. It is killed when this value is dropped.
 #[derive(Debug)]
@@ -49,11 +54,11 @@ pub(super) struct ReaderProcess {
 }
 
 impl ReaderProcess {
-    /// Starts a process that can read the database, its neighbours and nothing else.
+    /// Starts a process that can read the database, its journal and nothing else.
     pub(super) fn start(
         settings: &SqliteReaderSettings,
         path: PathBuf,
-        deadline: Instant,
+        limit: WorkLimit,
     ) -> Result<Self, ReadFailure> {
         let folder = create_temp_folder().map_err(WorkerFailure::Unusable)?;
         let temp_folder = folder.path().canonicalize().map_err(WorkerFailure::Unusable)?;
@@ -68,21 +73,21 @@ impl ReaderProcess {
         if let Some(zone) = &settings.time_zone {
             command.env("TZ", zone);
         }
-        let worker = Worker::start(command, &ChildSettings { restrictions, work }, deadline)?;
+        let worker = Worker::start(command, &ChildSettings { restrictions, work }, limit)?;
         Ok(Self { path, is_reused: false, folder, worker })
     }
 
-    /// Runs a statement. The process is killed at the deadline, because one step of a statement may
-    /// take long.
+    /// Runs a statement. The process is killed at the limit, because one step of a statement may take
+    /// long.
     pub(super) fn run(
         &mut self,
         request: &ReadRequest,
         caps: QueryCaps,
-        deadline: Instant,
+        limit: WorkLimit,
         sender: Option<&RowSender>,
     ) -> Result<Rows, ReadFailure> {
         // A process that cannot receive anything has ended.
-        self.worker.send(request, deadline).map_err(|_| ReadFailure::Crashed)?;
+        self.worker.send(request, limit).map_err(|_| ReadFailure::Crashed)?;
         // The process leaves out the rows before the offset, and keeps the other limits as well.
         let caps = QueryCaps { offset: 0, ..caps };
         let max_line = caps.max_bytes.max(MAX_REPLY_BYTES);
@@ -198,24 +203,116 @@ fn create_temp_folder() -> io::Result<TempDir> {
     folder.tempdir_in(PREFERRED_TEMP_FOLDER).or_else(|_| folder.tempdir())
 }
 
-/// Returns what the process keeps: it reads the folder of the database, which also holds the
-/// journal, and writes temporary files. `SQLite` coordinates the readers of a write-ahead log in
-/// files beside the database; only then may the process write there.
+/// Returns what the process keeps: it reads the database and its journal, and writes temporary files.
+/// `SQLite` coordinates the readers of a write-ahead log in files beside the database; only these may
+/// the process write, and they must exist, because it may create none in the folder. A file that another
+/// program creates or replaces later is for a new process.
 fn restrictions(settings: &SqliteReaderSettings, path: &Path, temp_folder: &Path) -> Restrictions {
     let mut readable: Vec<OsString> = SYSTEM_FILES.map(OsString::from).to_vec();
     let mut writable = Vec::new();
     let file = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if let Some(folder) = file.parent() {
-        let list = if has_write_ahead_log(&file) { &mut writable } else { &mut readable };
-        list.push(folder.as_os_str().to_owned());
+    readable.push(file.as_os_str().to_owned());
+    if has_write_ahead_log(&file) {
+        for suffix in LOG_SUFFIXES {
+            let beside = file_beside(&file, suffix);
+            create_like(&file, &beside);
+            writable.extend(is_plain_file(&beside).then_some(beside.into_os_string()));
+        }
     }
+    let journal = file_beside(&file, JOURNAL_SUFFIX);
+    readable.extend(is_plain_file(&journal).then_some(journal.into_os_string()));
     let (memory_mb, max_file_mb) = (settings.limits.memory_mb, settings.limits.temp_mb);
     let temp_folder = Some(temp_folder.to_owned());
     Restrictions { memory_mb, max_file_mb, readable, writable, temp_folder }
+}
+
+/// Returns the path of a file that `SQLite` keeps beside a database.
+fn file_beside(database: &Path, suffix: &str) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Returns `true` for a file that is no link: a link would lead the process elsewhere.
+fn is_plain_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+/// Creates an empty file with the owner and the mode of another one, as `SQLite` does, unless it exists.
+/// In a folder that cannot be written, there is none.
+fn create_like(database: &Path, path: &Path) {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, fchown};
+
+        let Ok(metadata) = fs::metadata(database) else { return };
+        options.mode(metadata.mode() & 0o666);
+        if let Ok(created) = options.open(path) {
+            // Permitted to `root` only; for others, the owner is the same or a group writes.
+            fchown(&created, Some(metadata.uid()), Some(metadata.gid())).ok();
+        }
+    }
+    #[cfg(not(unix))]
+    if database.is_file() {
+        options.open(path).ok();
+    }
 }
 
 fn has_write_ahead_log(path: &Path) -> bool {
     let mut header = [0; FORMAT_VERSIONS.end];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
     read.is_ok() && header.get(FORMAT_VERSIONS).is_some_and(|it| it.contains(&WAL_FORMAT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the restrictions for a database, without the files of the system.
+    fn restrict(path: &Path) -> (Vec<OsString>, Vec<OsString>) {
+        let settings = SqliteReaderSettings::new("vademecum".into(), None, 64, 64);
+        let mut found = restrictions(&settings, path, Path::new("/temporary"));
+        found.readable.drain(..SYSTEM_FILES.len());
+        (found.readable, found.writable)
+    }
+
+    #[test]
+    fn process_keeps_database_and_its_journal() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let (path, neighbour) = (folder.join("shop.db"), folder.join("id_rsa"));
+        for name in [&path, &neighbour] {
+            fs::write(name, "text").unwrap();
+        }
+        let names = |suffixes: &[&str]| -> Vec<OsString> {
+            suffixes.iter().map(|suffix| file_beside(&path, suffix).into_os_string()).collect()
+        };
+        assert_eq!(restrict(&path), (names(&[""]), vec![]));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+        fs::write(file_beside(&path, JOURNAL_SUFFIX), "").unwrap();
+        assert_eq!(restrict(&path), (names(&["", JOURNAL_SUFFIX]), vec![]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn log_is_created_and_never_followed() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let path = folder.join("shop.db");
+        fs::write(&path, [WAL_FORMAT; FORMAT_VERSIONS.end]).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let log = file_beside(&path, "-wal");
+        let shared = file_beside(&path, "-shm");
+        let written = vec![log.clone().into_os_string(), shared.into_os_string()];
+        assert_eq!(restrict(&path).1, written);
+        assert_eq!(fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::remove_file(&log).unwrap();
+        fs::write(folder.join("id_rsa"), "secret").unwrap();
+        symlink("id_rsa", &log).unwrap();
+        assert_eq!(restrict(&path).1, written[1..]);
+    }
 }

@@ -11,6 +11,7 @@ use tokio::{
     task::{JoinError, spawn_blocking},
     time::timeout_at,
 };
+use vademecum_sandbox::WorkLimit;
 
 use super::{
     failure::ReadFailure, message::ReadRequest, process::ReaderProcess,
@@ -20,8 +21,11 @@ use crate::{QueryCaps, Rows, SqlError, driver::RowSender};
 
 /// Maximum number of processes that wait for a statement.
 const MAX_IDLE_PROCESSES: usize = 3;
-/// Time beyond the deadline in which a process can interrupt its statement itself.
+/// CPU time beyond its limit in which a process can interrupt its statement itself.
 const INTERRUPT_GRACE: Duration = Duration::from_millis(30);
+/// Number of times the CPU time of a statement that may elapse, while other programs use the
+/// processors. A process that uses no CPU time ends much earlier.
+const MAX_ELAPSED_FACTOR: u32 = 60;
 
 /// The readers of this process, if they are set.
 static READERS: OnceLock<SqliteReaders> = OnceLock::new();
@@ -53,8 +57,7 @@ impl SqliteReaders {
         caps: QueryCaps,
         sender: Option<&RowSender>,
     ) -> Result<Rows, SqlError> {
-        let deadline = Instant::now() + caps.timeout;
-        let done = self.run(request, caps, deadline, sender).await;
+        let done = self.run(request, caps, work_limit(caps.timeout), sender).await;
         done.map_err(|failure| failure.into_error(caps, self.settings.limits))
     }
 
@@ -63,21 +66,20 @@ impl SqliteReaders {
         &self,
         request: &ReadRequest,
         caps: QueryCaps,
-        deadline: Instant,
+        limit: WorkLimit,
         sender: Option<&RowSender>,
     ) -> Result<Rows, ReadFailure> {
         let mut idle = self.take_idle(&request.path);
         loop {
             let mut process = match idle.take() {
                 Some(process) => process,
-                None => self.start_process(request, deadline).await?,
+                None => self.start_process(request, limit).await?,
             };
-            let sent = request.with_timeout(deadline.saturating_duration_since(Instant::now()));
+            let sent = request.clone();
             let guard = process.kill_guard();
             let sender = sender.cloned();
             let run = spawn_blocking(move || {
-                let deadline = deadline + INTERRUPT_GRACE;
-                let done = process.run(&sent, caps, deadline, sender.as_ref());
+                let done = process.run(&sent, caps, limit, sender.as_ref());
                 (process, done)
             });
             let (mut process, done) = run.await.map_err(|error| not_run(&error))?;
@@ -104,11 +106,11 @@ impl SqliteReaders {
     async fn start_process(
         &self,
         request: &ReadRequest,
-        deadline: Instant,
+        limit: WorkLimit,
     ) -> Result<ReaderProcess, ReadFailure> {
         let (settings, path) = (self.settings.clone(), request.path.clone());
-        let start = spawn_blocking(move || ReaderProcess::start(&settings, path, deadline));
-        match timeout_at(deadline.into(), start).await {
+        let start = spawn_blocking(move || ReaderProcess::start(&settings, path, limit));
+        match timeout_at(limit.deadline.into(), start).await {
             Ok(started) => started.map_err(|error| not_run(&error))?,
             // The file may be on a remote disk that does not reply.
             Err(_) => Err(ReadFailure::TimedOut),
@@ -124,6 +126,14 @@ impl SqliteReaders {
         }
         idle.push(process);
     }
+}
+
+/// Returns the limit of a statement with this CPU time. Where the CPU time of a process is unknown to
+/// others, the process limits it itself.
+fn work_limit(timeout: Duration) -> WorkLimit {
+    let time = timeout + INTERRUPT_GRACE;
+    let elapsed = if cfg!(unix) { time * MAX_ELAPSED_FACTOR } else { time };
+    WorkLimit { deadline: Instant::now() + elapsed, cpu_time: Some(time) }
 }
 
 fn not_run(error: &JoinError) -> ReadFailure {
