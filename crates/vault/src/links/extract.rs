@@ -88,13 +88,22 @@ fn link_key(kind: LinkKind, target: &str) -> String {
 
 /// Returns the text around a position, within its line, with single spaces.
 fn context(text: &str, at: usize) -> String {
-    let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+    let (before, after) = surroundings(text, at);
     let before = before.rsplit('\n').next().unwrap_or_default();
     let after = after.split('\n').next().unwrap_or_default();
     let start = before.char_indices().rev().nth(CONTEXT_CHARS - 1).map_or(0, |(at, _)| at);
     let end = after.char_indices().nth(2 * CONTEXT_CHARS).map_or(after.len(), |(at, _)| at);
     let around = [before.get(start..), after.get(..end)].map(Option::unwrap_or_default).concat();
     around.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the text before and after a position that may be its context: a line may be as long as the
+/// text, and have thousands of links.
+fn surroundings(text: &str, at: usize) -> (&str, &str) {
+    let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+    let start = before.ceil_char_boundary(before.len().saturating_sub(4 * CONTEXT_CHARS));
+    let end = after.floor_char_boundary(8 * CONTEXT_CHARS);
+    (before.get(start..).unwrap_or_default(), after.get(..end).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -240,6 +249,19 @@ mod tests {
         let link = extract_links(text, Dialect::Markdown).links.remove(0);
         assert_eq!((link.position, link.key.as_str()), (16, "rye bread"));
         assert_eq!(link.context, "Dough of [[Folder/Rye Bread#Crust|rye]] and salt");
+    }
+
+    #[test]
+    fn context_is_searched_near_its_link() {
+        let text = format!("{0}[[Rye]]{0}", "é🙂 ".repeat(10_000));
+        let at = text.find('[').unwrap();
+        let (before, after) = surroundings(&text, at);
+        assert!(before.len() <= 4 * CONTEXT_CHARS && after.len() <= 8 * CONTEXT_CHARS);
+        let link = extract_links(&text, Dialect::Markdown).links.remove(0);
+        let (left, right) = link.context.split_once("[[Rye]]").unwrap();
+        let letters = |part: &str| part.chars().filter(|letter| *letter != ' ').count();
+        assert_eq!((letters(left), letters(right)), (40, 75));
+        assert_eq!(surroundings("[[Rye]]", 0), ("", "[[Rye]]"));
     }
 
     #[test]
