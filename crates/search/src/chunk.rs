@@ -67,6 +67,18 @@ pub fn split_into_chunks(text: &str, sizes: ChunkSizes) -> Vec<Chunk<'_>> {
     ranges.into_iter().filter_map(in_characters).collect()
 }
 
+/// Returns the length of the first piece of a text, in bytes: at most `size` characters, up to the end
+/// of a paragraph, a sentence or a word if there is one. What follows these characters decides whether
+/// they end one. Takes linear time.
+pub fn first_piece_bytes(text: &str, size: usize) -> usize {
+    if has_unusual_lines(text, size) {
+        return unusual_end(text, 0..chars_after(text, 0, size));
+    }
+    let splitter: TextSplitter<Characters> =
+        TextSplitter::new(ChunkConfig::new(size).with_trim(false));
+    splitter.chunks(text).next().map_or(0, str::len)
+}
+
 /// The text under one heading, or under several consecutive headings.
 #[derive(Default)]
 struct Section {
@@ -237,14 +249,20 @@ fn split_unusual(
             pieces.push(start..limit);
             return;
         }
-        let part = text.get(start..limit).unwrap_or_default();
-        let after = |mark: &str| Some(part.rfind(mark)? + mark.len());
-        let end = CHUNK_ENDS.into_iter().filter_map(after).find(|end| *end > part.len() / 2);
-        let end = end.map_or_else(|| near_grapheme_start(text, limit), |end| start + end);
-        let end = if end > start + part.len() / 2 { end } else { limit };
+        let end = unusual_end(text, start..limit);
         pieces.push(start..end);
         start = overlap_start(text, start..end, overlap);
     }
+}
+
+/// Returns the last end of a line, sentence or word in the second half of a part of a text, or else a
+/// position between two characters.
+fn unusual_end(text: &str, place: Range<usize>) -> usize {
+    let part = text.get(place.clone()).unwrap_or_default();
+    let after = |mark: &str| Some(part.rfind(mark)? + mark.len());
+    let end = CHUNK_ENDS.into_iter().filter_map(after).find(|end| *end > part.len() / 2);
+    let end = end.map_or_else(|| near_grapheme_start(text, place.end), |end| place.start + end);
+    if end > place.start + part.len() / 2 { end } else { place.end }
 }
 
 /// Returns the start of the chunk after one: at a word in the part that both share, if there is one.
@@ -458,6 +476,9 @@ mod tests {
             // No chunk is small, so that their number bounds the time.
             let most = text.chars().count() / 350 + 2;
             assert!(found.len() <= most, "{unit:?}: {} {most}", found.len());
+            let first = first_piece_bytes(&text, 1_000);
+            let letters = text[..first].chars().count();
+            assert!((500..=1_000).contains(&letters), "{unit:?}: {letters}");
         }
         let prose = "The rye bread rises slowly in the oven. It is done. ".repeat(40) + "\n";
         assert!(!has_unusual_lines(&prose.repeat(4), 1_000));

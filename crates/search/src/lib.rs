@@ -32,7 +32,7 @@ mod word_stems;
 
 pub use bag_scores::{WordBag, bag_similarity, score_bags};
 pub use bm25::Bm25Scorer;
-pub use chunk::{Chunk, ChunkSizes, split_into_chunks};
+pub use chunk::{Chunk, ChunkSizes, first_piece_bytes, split_into_chunks};
 pub use content_words::{ContentWord, content_words};
 pub use diversify::{MmrLambda, diversify};
 pub use highlighter::{Excerpt, Highlighter};

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use text_splitter::{Characters, ChunkConfig, TextSplitter};
 use vademecum_core::config;
+use vademecum_search::first_piece_bytes;
 
 /// Number of characters after the window limit that are inspected to detect the end of a word or a
 /// sentence.
@@ -117,9 +117,7 @@ impl Windows {
             return limit;
         }
         let part = text.get(least..advance_chars(text, limit, LOOKAHEAD_CHARS)).unwrap_or_default();
-        let splitter: TextSplitter<Characters> =
-            TextSplitter::new(ChunkConfig::new(room).with_trim(false));
-        let first = splitter.chunks(part).next().map_or(0, str::len);
+        let first = first_piece_bytes(part, room);
         if first == 0 { limit } else { (least + first).min(limit) }
     }
 

@@ -15,6 +15,8 @@ const HEADING_CHUNK_SIZES: ChunkSizes = ChunkSizes { chunk: 1_500, overlap: 150,
 const HEADING_SEPARATOR: &str = " › ";
 /// Maximum length of a path of headings, in characters.
 const MAX_PATH_CHARS: usize = 500;
+/// Maximum length of the beginning of a heading from which its part of the path is made, in bytes.
+const MAX_TITLE_BYTES: usize = 4 * MAX_PATH_CHARS;
 
 /// Divides a text into chunks and leaves out blank ones. `named` are the headings; if it is empty,
 /// those of the Markdown text are used.
@@ -88,7 +90,11 @@ impl HeadingTracker<'_> {
             self.upcoming = rest;
             at = at.max(self.heading_end(next.at));
         }
-        let line = |title: &str| title.split_whitespace().collect::<Vec<_>>().join(" ");
+        // A heading may be as long as the text, and each chunk below it has its path.
+        let line = |title: &str| {
+            let start = title.get(..title.floor_char_boundary(MAX_TITLE_BYTES)).unwrap_or_default();
+            start.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
         let titles = self.open.iter().map(|heading| line(&heading.title));
         let titles: Vec<String> = titles.filter(|title| !title.is_empty()).collect();
         (!titles.is_empty())
@@ -178,6 +184,18 @@ mod tests {
         let found = cut_sections(text, &[], windows);
         let named: Vec<&str> = found.iter().map(|(section, _)| section.as_str()).collect();
         assert!(named[0] == "One" && *named.last().unwrap() != "One", "{found:?}");
+    }
+
+    #[test]
+    fn long_heading_is_shortened_in_paths() {
+        let text = format!("# {}\n\n{}", "a b ".repeat(10_000), "Knead. ".repeat(1_000));
+        let found = cut_sections(&text, &[], ChunkingMode::Headings);
+        assert!(found.len() > 3);
+        let lengths: Vec<usize> = found.iter().map(|(section, _)| section.len()).collect();
+        assert_eq!(lengths, vec![MAX_PATH_CHARS; found.len()]);
+        let named = [Heading { at: 0, level: 1, title: "é".repeat(MAX_TITLE_BYTES) }];
+        let (section, _) = cut_sections(&text, &named, ChunkingMode::Headings).remove(0);
+        assert_eq!(section, "é".repeat(MAX_PATH_CHARS));
     }
 
     #[test]
