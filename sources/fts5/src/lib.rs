@@ -8,6 +8,7 @@
 mod collect;
 mod ffi;
 mod folding;
+mod hash_lists;
 mod language;
 mod letters;
 mod postings;

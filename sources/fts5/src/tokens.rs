@@ -8,6 +8,7 @@
 use std::ops::{ControlFlow, Range};
 
 use crate::{
+    hash_lists::HashLists,
     language::Language,
     stems::with_stem,
     stop_words::detect_language,
@@ -51,11 +52,14 @@ fn has_exact_mark(folded: &str) -> bool {
 }
 
 /// Calls `visit` for every token of a text: the token, its byte range, and whether it has the same
-/// position as the previous token.
+/// position as the previous token. Words that are made to be slow share one token.
 pub fn for_each_index_token(
     text: &str,
     mut visit: impl FnMut(&str, &Range<usize>, bool) -> ControlFlow<()>,
 ) {
+    let mut lists = HashLists::for_text(text);
+    let mut visit =
+        |token: &str, range: &Range<usize>, same: bool| visit(lists.admit(token), range, same);
     let mut last_position = None;
     // End and content of the last character of a script without spaces.
     let mut last_solid: Option<(usize, String)> = None;
