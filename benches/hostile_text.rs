@@ -93,7 +93,7 @@ fn measure(options: &Options) -> Result<()> {
         let prose = prose(bytes);
         let cost = |text: &str| -> Result<f64> {
             let used = cpu_seconds(work, text)? - start;
-            Ok(used / (text.len() as f64 / bytes as f64))
+            Ok(used * size(bytes)? / size(text.len())?)
         };
         // The first run loads the program from disk.
         let base = cost(&prose)?.min(cost(&prose)?);
@@ -110,6 +110,11 @@ fn measure(options: &Options) -> Result<()> {
         results.insert(format!("{work:?}"), json!({ "prose_s": base, "ratios": ratios }));
     }
     options.common.write_results(&Value::Object(results))
+}
+
+/// Returns a size as a number with a fraction.
+fn size(bytes: usize) -> Result<f64> {
+    Ok(f64::from(u32::try_from(bytes)?))
 }
 
 /// Returns the CPU time of the process that stores a text, in seconds.
@@ -140,9 +145,9 @@ fn cpu_seconds(work: Work, text: &str) -> Result<f64> {
 fn prose(bytes: usize) -> String {
     let words: Vec<String> = {
         let mut rng = SeededRng::new(5);
-        let letter = |rng: &mut SeededRng| char::from(b'a' + (rng.below(24) as u8));
+        let letters: Vec<char> = ('a'..='x').collect();
         (0..PROSE_WORDS)
-            .map(|_| (0..2 + rng.below(9)).map(|_| letter(&mut rng)).collect())
+            .map(|_| (0..2 + rng.below(9)).map(|_| letters[rng.below(letters.len())]).collect())
             .collect()
     };
     let mut rng = SeededRng::new(1);

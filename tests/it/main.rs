@@ -59,6 +59,8 @@ mod highlights;
 mod hostile_databases;
 #[cfg(unix)]
 mod hostile_files;
+#[cfg(target_os = "linux")]
+mod hostile_tenant;
 mod import;
 mod import_files;
 mod import_reports;

@@ -88,7 +88,9 @@ mod tests {
     /// Returns different words of six letters.
     fn six_letters() -> impl Iterator<Item = String> {
         (0_u32..).map(|number| {
-            let letter = |place: u32| char::from(b'a' + (number / 26_u32.pow(place) % 26) as u8);
+            let letter = |place: u32| {
+                char::from(b'a' + u8::try_from(number / 26_u32.pow(place) % 26).unwrap())
+            };
             (0..6).map(letter).collect()
         })
     }
