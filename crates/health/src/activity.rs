@@ -1,5 +1,7 @@
 //! Lists the statements and locks of a database: the costliest, the running and the waiting ones.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -56,26 +58,28 @@ pub async fn list_activity(
     kind: ActivityKind,
     limit: u32,
 ) -> Result<ActivityList, SqlError> {
-    let statement = match (product, kind) {
-        (ServerProduct::Postgres, ActivityKind::Top) => postgres_top_statement(connection).await?,
+    let statement: Cow<'static, str> = match (product, kind) {
+        (ServerProduct::Postgres, ActivityKind::Top) => {
+            postgres_top_statement(connection).await?.into()
+        }
         (ServerProduct::Postgres, ActivityKind::Active) => {
-            include_str!("activity/postgres_active.sql").to_owned()
+            include_str!("activity/postgres_active.sql").into()
         }
         (ServerProduct::Postgres, ActivityKind::Locks) => {
-            include_str!("activity/postgres_locks.sql").to_owned()
+            include_str!("activity/postgres_locks.sql").into()
         }
         (ServerProduct::MySql | ServerProduct::MariaDb, ActivityKind::Top) => {
             require_performance_schema(connection).await?;
-            include_str!("activity/mysql_top.sql").to_owned()
+            include_str!("activity/mysql_top.sql").into()
         }
         (ServerProduct::MySql | ServerProduct::MariaDb, ActivityKind::Active) => {
-            include_str!("activity/mysql_active.sql").to_owned()
+            include_str!("activity/mysql_active.sql").into()
         }
         (ServerProduct::MariaDb, ActivityKind::Locks) => {
-            include_str!("activity/mariadb_locks.sql").to_owned()
+            include_str!("activity/mariadb_locks.sql").into()
         }
         (ServerProduct::MySql, ActivityKind::Locks) => {
-            include_str!("activity/mysql_locks.sql").to_owned()
+            include_str!("activity/mysql_locks.sql").into()
         }
         (ServerProduct::Sqlite, _) => {
             let message = "SQLite keeps no list of statements and sessions; use execute_explain \
@@ -83,9 +87,13 @@ pub async fn list_activity(
             return Err(SqlError::new(ErrorCode::XsqlDbDriverUnsupported, message));
         }
     };
-    let parameters = [Parameter::Integer(i64::from(limit))];
-    let rows =
-        connection.run_query(&statement, &parameters, connection.profile().query_caps()).await?;
+    let (parameters, caps) =
+        ([Parameter::Integer(i64::from(limit))], connection.profile().query_caps());
+    let rows = match statement {
+        Cow::Borrowed(text) => connection.run_own_query(text, &parameters, caps).await?,
+        // It names the schema of an extension.
+        Cow::Owned(text) => connection.run_query(&text, &parameters, caps).await?,
+    };
     Ok(activity_list(connection.engine(), kind, &rows))
 }
 

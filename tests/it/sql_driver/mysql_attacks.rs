@@ -245,3 +245,38 @@ async fn mariadb_password_tables_of_default_database_are_rejected() {
     trap.assert_rejected(&database, &attacks).await;
     assert!(read(&database, "SELECT name FROM func").await.is_ok());
 }
+
+#[tokio::test]
+async fn mariadb_statements_of_others_are_hidden() {
+    let trap = Trap::new();
+    trap.execute(&[
+        "CREATE VIEW running AS SELECT info FROM information_schema.processlist",
+        "CREATE TABLE processlist (id int)",
+        "CREATE TABLE threads (id int)",
+    ]);
+    let attacks = [("SELECT * FROM running", "processlist")];
+    trap.assert_rejected(&trap.open(), &attacks).await;
+    // Tables of users may have these names.
+    for statement in ["SELECT id FROM processlist", "SELECT id FROM {db}.threads"] {
+        let statement = statement.replace("{db}", trap.fresh.name());
+        let answer = read(&trap.open(), &statement).await;
+        assert!(answer.is_ok(), "{statement}: {answer:?}");
+    }
+    for (default, table) in [
+        ("information_schema", "PROCESSLIST"),
+        ("information_schema", "innodb_trx"),
+        ("performance_schema", "threads"),
+        ("performance_schema", "events_statements_current"),
+        ("mysql", "general_log"),
+        ("sys", "session"),
+    ] {
+        let server = ServerTarget { database: default.to_owned(), ..trap.fresh.server() };
+        let database = open_database(trap.fresh.target_with(server), 1);
+        let error = read(&database, &format!("SELECT * FROM {table}")).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::XsqlRoBlocked, "{default}.{table}: {error:?}");
+        assert!(
+            error.message.contains("statements of other accounts"),
+            "{default}.{table}: {error}"
+        );
+    }
+}

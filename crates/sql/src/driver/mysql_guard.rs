@@ -311,6 +311,11 @@ fn check_definition(definition: &CatalogRow) -> Result<Option<ReadOnlyQuery>, Sq
                 "the table `{schema}.{name}` holds passwords; read another table"
             )));
         }
+        "statement table" => {
+            return Err(rejection(&format!(
+                "the table `{schema}.{name}` shows statements of other accounts; leave it out"
+            )));
+        }
         "loadable" => {
             return Err(rejection(&format!(
                 "the function `{name}` is compiled code of the library {text}; leave it out, or list it \

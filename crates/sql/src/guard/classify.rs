@@ -188,8 +188,12 @@ fn classify_mysql_show(text: &str, tokens: &[Token]) -> Result<StatementForm, Sq
     let is_own = is_word_at(3, "current_user") && is_word_at(2, "for");
     let shows_password = (is_word_at(1, "create") && is_word_at(2, "user"))
         || (is_word_at(1, "grants") && is_word_at(2, "for") && !is_own)
-        // The status of an engine contains statements of other users.
+        // The status of an engine contains statements of other users, as does the plan of a connection.
         || is_word_at(1, "engine")
+        || is_word_at(1, "processlist")
+        || is_word_at(1, "full") && is_word_at(2, "processlist")
+        || is_word_at(1, "explain")
+        || is_word_at(1, "analyze")
         || tokens.iter().any(|token| token.is_one_of(&["binlog", "relaylog", "hosts"]));
     if tokens.len() > 1 && !shows_password {
         return Ok(StatementForm { kind: StatementKind::Show, query_start: None });

@@ -18,6 +18,7 @@ const REMOTE: &str = "talks to other servers";
 const RUNS: &str = "runs a text as a statement that is not checked";
 const OBJECTS: &str = "works on large objects, even in read-only transactions";
 const SEQUENCES: &str = "advances a sequence";
+const STATEMENTS: &str = "shows statements of other accounts";
 const DUMPS: &str = "exports whole tables";
 
 static POSTGRES_DENIED: DenyList = &[
@@ -117,6 +118,7 @@ static POSTGRES_DENIED: DenyList = &[
 ];
 
 static MYSQL_DENIED: DenyList = &[
+    (STATEMENTS, &["ps_thread_stack", "ps_thread_trx_info"]),
     (SEQUENCES, &["nextval", "setval", "gen_uuid_short", "uuid_short"]),
     (
         LOCKS,

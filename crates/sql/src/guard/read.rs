@@ -18,6 +18,22 @@ use crate::{Engine, SqlError};
 /// `PostgreSQL`, check what it calls by the server's own resolution.
 pub fn check_query(engine: Engine, text: &str) -> Result<ReadOnlyQuery, SqlError> {
     let lexed = single_statement(text, tokenize(engine, text)?)?;
+    relations::check_statement_tables(engine, text, &lexed.tokens)?;
+    check_lexed(engine, text, &lexed)
+}
+
+/// Checks a statement that is part of this program and reads only what the server itself defines. It may
+/// also list the statements that run.
+pub fn check_own_query(engine: Engine, text: &'static str) -> Result<ReadOnlyQuery, SqlError> {
+    let lexed = single_statement(text, tokenize(engine, text)?)?;
+    Ok(ReadOnlyQuery { is_own: true, ..check_lexed(engine, text, &lexed)? })
+}
+
+fn check_lexed(
+    engine: Engine,
+    text: &str,
+    lexed: &LexedStatement,
+) -> Result<ReadOnlyQuery, SqlError> {
     let form = classify_statement(engine, text, &lexed.tokens)?;
     rules::check_tokens(engine, text, &lexed.tokens)?;
     relations::check_relations(engine, text, &lexed.tokens)?;
@@ -42,11 +58,6 @@ pub fn check_query(engine: Engine, text: &str) -> Result<ReadOnlyQuery, SqlError
         query_start: query_start.map_or(0, |token| token.offset - blanks),
         is_own: false,
     })
-}
-
-/// Checks a statement that is part of this program and reads only what the server itself defines.
-pub fn check_own_query(engine: Engine, text: &'static str) -> Result<ReadOnlyQuery, SqlError> {
-    Ok(ReadOnlyQuery { is_own: true, ..check_query(engine, text)? })
 }
 
 /// Removes trailing semicolons. Fails if there is a second statement.

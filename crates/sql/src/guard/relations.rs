@@ -32,6 +32,39 @@ const MYSQL_SECRET_TABLES: &[&str] = &[
     "slave_relay_log_info",
 ];
 
+/// Tables that show statements, variables or rows of other accounts, to accounts with the right PROCESS
+/// or SELECT on them, by database.
+const MYSQL_STATEMENT_TABLES: &[(&str, &[&str])] = &[
+    ("information_schema", &["innodb_trx", "processlist", "query_cache_info"]),
+    ("mysql", &["general_log", "slow_log"]),
+    (
+        "performance_schema",
+        &[
+            "events_statements_current",
+            "events_statements_history",
+            "events_statements_history_long",
+            "events_statements_summary_by_digest",
+            "prepared_statements_instances",
+            "processlist",
+            "threads",
+            "user_variables_by_thread",
+        ],
+    ),
+    (
+        "sys",
+        &[
+            "innodb_lock_waits",
+            "processlist",
+            "schema_table_lock_waits",
+            "session",
+            "x$innodb_lock_waits",
+            "x$processlist",
+            "x$schema_table_lock_waits",
+            "x$session",
+        ],
+    ),
+];
+
 /// `SQLite` tables with raw pages or other internals, and the rejection message.
 const SQLITE_INTERNAL_TABLES: &[(&str, &str)] = &[
     ("sqlite_dbpage", "holds raw pages; read a table instead"),
@@ -76,6 +109,22 @@ pub(super) fn check_relations(
     Ok(())
 }
 
+/// Rejects statements that name one of [`MYSQL_STATEMENT_TABLES`].
+pub(super) fn check_statement_tables(
+    engine: Engine,
+    text: &str,
+    tokens: &[Token],
+) -> Result<(), SqlError> {
+    let found = tokens.iter().enumerate().find(|(at, token)| {
+        engine == Engine::MySql && token.is_name() && shows_statements(tokens, *at, &token.text)
+    });
+    found.map_or(Ok(()), |(_, token)| {
+        let message =
+            format!("the table `{}` shows statements of other accounts; leave it out", token.text);
+        Err(reject_at(text, token.offset, &message))
+    })
+}
+
 /// Returns true for a string at a position where `SQLite` accepts it as a table name.
 fn is_quoted_table(tokens: &[Token], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| tokens.get(before));
@@ -88,7 +137,19 @@ fn is_quoted_table(tokens: &[Token], at: usize) -> bool {
 
 /// Returns true for a table of the database `mysql`.
 fn is_in_mysql_database(tokens: &[Token], at: usize) -> bool {
+    is_in_database(tokens, at, "mysql")
+}
+
+fn is_in_database(tokens: &[Token], at: usize, name: &str) -> bool {
     let database = at.checked_sub(2).and_then(|at| tokens.get(at));
     symbol_at(tokens, at.wrapping_sub(1), ".")
-        && database.is_some_and(|it| it.is_name() && it.text.eq_ignore_ascii_case("mysql"))
+        && database.is_some_and(|it| it.is_name() && it.text.eq_ignore_ascii_case(name))
+}
+
+/// Returns true for one of [`MYSQL_STATEMENT_TABLES`].
+fn shows_statements(tokens: &[Token], at: usize, name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    MYSQL_STATEMENT_TABLES.iter().any(|(database, tables)| {
+        tables.contains(&name.as_str()) && is_in_database(tokens, at, database)
+    })
 }
