@@ -4,6 +4,7 @@ mod caps;
 mod connections;
 mod encryption;
 mod failures;
+mod function_bodies;
 mod mysql_attacks;
 mod object_functions;
 mod privileges;

@@ -48,7 +48,7 @@ const PLACES: &str = include_str!("../fixtures/sql/readable/places.sql");
 
 #[tokio::test]
 async fn all_tables_of_ordinary_schemas_are_readable() {
-    for (schema, tables) in [(SHOP, 5), (TENANTS, 6), (PLACES, 7)] {
+    for (schema, tables) in [(SHOP, 5), (TENANTS, 10), (PLACES, 7)] {
         let readable = Readable::new(schema);
         let report = readable.open(&[]).check_tables(DEFAULT_CAPS).await.unwrap();
         assert_eq!(report.refused, [], "{schema}");
@@ -84,15 +84,32 @@ async fn rows_behind_checks_and_domains_are_read() {
     }
     for statement in [
         "SELECT 'a@b'::shop.mail",
-        "SELECT name::shop.mail FROM shop.customer",
+        "SELECT (name || '@b')::shop.mail FROM shop.customer",
         "SELECT * FROM shop.customer WHERE others = '{a@b}'",
         "SELECT shop.slug(name) FROM shop.customer",
         "SELECT * FROM shop.customer WHERE shop.slug(name) = 'x'",
     ] {
+        let answer = read(&database, statement).await;
+        assert!(answer.is_ok(), "{statement}: {answer:?}");
+        shop.fresh.execute(RUN_TEXTS_SQL);
         let error = read(&database, statement).await.expect_err(statement);
         assert_eq!(error.code, ErrorCode::XsqlRoBlocked, "{statement}: {error:?}");
+        shop.fresh.execute(ONLY_READ_SQL);
     }
 }
+
+/// Has the functions of the shop run a text as a statement.
+const RUN_TEXTS_SQL: &str = "
+    CREATE OR REPLACE FUNCTION shop.is_mail(text) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS
+        'BEGIN EXECUTE ''SELECT 1''; RETURN TRUE; END';
+    CREATE OR REPLACE FUNCTION shop.slug(text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
+        'BEGIN EXECUTE ''SELECT 1''; RETURN $1; END'";
+/// Has the functions of the shop only read.
+const ONLY_READ_SQL: &str = "
+    CREATE OR REPLACE FUNCTION shop.is_mail(text) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS
+        'BEGIN RETURN position(''@'' IN $1) > 0; END';
+    CREATE OR REPLACE FUNCTION shop.slug(text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
+        'BEGIN RETURN lower($1); END'";
 
 #[tokio::test]
 async fn row_policies_with_definer_functions_are_followed() {
@@ -104,6 +121,10 @@ async fn row_policies_with_definer_functions_are_followed() {
     assert_eq!(single_row(&database, text).await, [json!(1)]);
     let text = "SELECT sum(amount) FROM app.invoice";
     assert_eq!(single_row(&database, text).await, [json!(10)]);
+    let text = "SELECT string_agg(path, ','), (SELECT count(*) FROM app.message) FROM app.file";
+    assert_eq!(single_row(&database, text).await, [json!("1/plan.pdf"), json!(1)]);
+    let text = "SELECT count(*) FROM app.channel, app.permission ORDER BY 1";
+    assert_eq!(single_row(&database, text).await, [json!(2)]);
     // The functions are judged by the bodies that they have at the time of the statement.
     tenants.fresh.execute(
         "CREATE FUNCTION app.strike() RETURNS bool LANGUAGE plpgsql AS 'BEGIN RETURN TRUE; END';

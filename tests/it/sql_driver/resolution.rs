@@ -174,7 +174,7 @@ const ATTACKS: &[(&str, &str)] = &[
     ("SELECT json_populate_record(NULL::holder, '{\"s\": \"a\"}')", "strict"),
     ("SELECT * FROM json_to_record('{\"s\": \"a\"}') AS x (s strict)", "strict"),
     ("SELECT '[a,b)'::text_range", "text_range"),
-    ("SELECT text_range(w, w) FROM words", "strike_order"),
+    ("SELECT text_range(w, w) FROM words", "text_range"),
     ("SELECT w FROM words ORDER BY w USING <#", "strike_order"),
     ("SELECT * FROM indexed WHERE w = 'a'", "strike"),
     ("SELECT * FROM limited", "strike"),

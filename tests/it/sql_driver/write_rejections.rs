@@ -24,7 +24,7 @@ async fn deleting_view_is_blocked() {
         for query in ["SELECT * FROM v_evil", "SELECT liar()"] {
             let error = read(&database, query).await.unwrap_err();
             assert_eq!(error.code, ErrorCode::XsqlRoBlocked, "{query}: {error:?}");
-            let reasons = ["`public.evil` is not written in SQL", "does more than to return"];
+            let reasons = ["`public.evil` is VOLATILE", "does more than to return"];
             assert!(reasons.iter().any(|it| error.message.contains(it)), "{error}");
         }
         assert_eq!(fresh.query_value("SELECT count(*) FROM t"), "1");

@@ -7,6 +7,8 @@
 mod cancellation;
 mod database;
 mod error;
+#[cfg(feature = "postgres")]
+mod function_bodies;
 mod guard_report;
 mod hypothetical_indexes;
 #[cfg(feature = "postgres")]

@@ -21,26 +21,23 @@ use tokio_postgres::{
 use vademecum_core::config::TrustPattern;
 
 use crate::{
-    Engine, QueryCaps, SqlError,
+    QueryCaps, SqlError,
     driver::{
+        function_bodies::CheckedBodies,
         literal_check::{LiteralHazard, converts_to_named_type, may_name_type_in_literal},
         parse_tree::{CalledObjects, ServerObject},
         postgres_error::statement_error,
         reached_function::{ReachedFunction, TrustedFunctions, rejection},
         reported_trees::{ReportedTrees, spawn_connection},
     },
-    guard::{
-        FunctionVerdict, ReadOnlyQuery, StatementKind, excludes_statistics_of, is_allowed,
-        replace_strings, text_names,
-    },
+    guard::{FunctionVerdict, ReadOnlyQuery, StatementKind, excludes_statistics_of, is_allowed},
 };
-
-/// Maximum number of function bodies that are parsed for a statement.
-const MAX_BODIES: usize = 100;
 
 /// Has the server report rewritten parse trees until [`ENTER_CATALOG`].
 const REPORT_TREES: &str = "SET LOCAL debug_pretty_print = off; \
      SET LOCAL client_min_messages = log; SET LOCAL debug_print_rewritten = on";
+/// Ends the reports of [`REPORT_TREES`]. As a prepared statement, it is not reported itself.
+const END_REPORTS: &str = "SET LOCAL debug_print_rewritten = off";
 /// Keeps the reports out of the server's log, where the user may decide that.
 const QUIET_REPORTS: &str = include_str!("sql/postgres_quiet_reports.sql");
 /// Ends the reports, and has the names in queries of the catalogs mean those of the server.
@@ -48,7 +45,7 @@ const ENTER_CATALOG: &str = include_str!("sql/postgres_enter_catalog.sql");
 /// Ends [`QUIET_REPORTS`].
 const LOUD_LOG: &str = include_str!("sql/postgres_loud_log.sql");
 /// Restores the settings that [`ENTER_CATALOG`] changed, except for the reports.
-const LEAVE_CATALOG: &str = include_str!("sql/postgres_leave_catalog.sql");
+pub(super) const LEAVE_CATALOG: &str = include_str!("sql/postgres_leave_catalog.sql");
 /// Asks whether the user may set what goes to the server's log; `PostgreSQL` 15 and newer.
 pub(super) const MAY_SET_LOG: &str =
     "SELECT pg_catalog.has_parameter_privilege('log_min_messages', 'SET')";
@@ -58,11 +55,8 @@ const SECRET_TABLES: [&str; 4] =
 /// Asks whether the statistics of columns have rows of the tables $1.
 const SECRET_STATISTICS: &str = "SELECT EXISTS (SELECT FROM pg_stats WHERE schemaname = 'pg_catalog' \
      AND tablename = ANY ($1::text[]))";
-/// Ends the time in which the body of a function is parsed with its own search path.
-const RESTORE_PATH: &str = "SELECT pg_catalog.set_config(\
-     'search_path', pg_catalog.current_setting('vademecum.search_path'), TRUE)";
 /// Identifier of the table `pg_statistic`.
-const PG_STATISTIC: u32 = 2_619;
+pub(super) const PG_STATISTIC: u32 = 2_619;
 
 /// Functions that a profile permits although the check cannot prove that they only read.
 #[derive(Clone, Debug, Default)]
@@ -75,15 +69,17 @@ pub(super) struct PermittedFunctions {
 
 /// Check of statements on one connection.
 pub(super) struct StatementCheck {
-    trees: ReportedTrees,
+    pub(super) trees: ReportedTrees,
     literal_hazards: Statement,
     reached_functions: Statement,
+    pub(super) named_objects: Statement,
     trusted_functions: Statement,
     shadowing: Statement,
     secret_statistics: Statement,
+    end_reports: Statement,
     report_trees: String,
-    enter_catalog: String,
-    leave_and_report: String,
+    pub(super) enter_catalog: String,
+    pub(super) leave_and_report: String,
     permitted: PermittedFunctions,
     /// Functions, operators and relations of the server itself that passed; these never change.
     passed: Mutex<BTreeSet<ServerObject>>,
@@ -115,18 +111,28 @@ impl StatementCheck {
         let may_set_log = may_set_log.and_then(|row| row.try_get(0)).unwrap_or(is_superuser);
         client.batch_execute("SET search_path = pg_catalog").await?;
         let (oids, texts) = (Type::OID_ARRAY, Type::TEXT_ARRAY);
+        let of_body = [texts.clone(), Type::TEXT, Type::OID];
         let mut reached = vec![oids.clone(); 6];
         reached.extend([texts.clone(), oids]);
         let (named, matched) = ([texts.clone(), Type::TEXT, Type::BOOL], [texts.clone(), texts]);
         let shadowed = [Type::NAME_ARRAY, Type::TEXT];
-        let (literal_hazards, reached_functions, trusted_functions, shadowing, secret_statistics) =
-            tokio::try_join!(
-                client.prepare_typed(include_str!("sql/postgres_literal_hazards.sql"), &named),
-                client.prepare_typed(include_str!("sql/postgres_reached.sql"), &reached),
-                client.prepare_typed(include_str!("sql/postgres_trusted.sql"), &matched),
-                client.prepare_typed(include_str!("sql/postgres_shadowing.sql"), &shadowed),
-                client.prepare(SECRET_STATISTICS),
-            )?;
+        let (
+            literal_hazards,
+            reached_functions,
+            named_objects,
+            trusted_functions,
+            shadowing,
+            secret_statistics,
+            end_reports,
+        ) = tokio::try_join!(
+            client.prepare_typed(include_str!("sql/postgres_literal_hazards.sql"), &named),
+            client.prepare_typed(include_str!("sql/postgres_reached.sql"), &reached),
+            client.prepare_typed(include_str!("sql/postgres_named.sql"), &of_body),
+            client.prepare_typed(include_str!("sql/postgres_trusted.sql"), &matched),
+            client.prepare_typed(include_str!("sql/postgres_shadowing.sql"), &shadowed),
+            client.prepare(SECRET_STATISTICS),
+            client.prepare(END_REPORTS),
+        )?;
         client.batch_execute("RESET search_path").await?;
         let [quiet, loud] = if may_set_log { [QUIET_REPORTS, LOUD_LOG] } else { [""; 2] };
         // The last statement begins the reports, so that none of these is reported.
@@ -135,9 +141,11 @@ impl StatementCheck {
             trees,
             literal_hazards,
             reached_functions,
+            named_objects,
             trusted_functions,
             shadowing,
             secret_statistics,
+            end_reports,
             enter_catalog: format!("{ENTER_CATALOG}; {loud}"),
             leave_and_report: format!("{LEAVE_CATALOG}; {report_trees}"),
             report_trees,
@@ -196,14 +204,16 @@ impl StatementCheck {
     }
 
     /// Has the server parse a statement and report the objects in it. The inner error is that of the
-    /// server. The reports must have begun.
+    /// server. The reports must have begun; they end.
     async fn parse(
         &self,
         client: &Client,
         text: &str,
     ) -> Result<Result<(Statement, CalledObjects), tokio_postgres::Error>, SqlError> {
         self.trees.clear();
-        let parsed = match client.prepare(text).await {
+        // If the first fails, so does the second, for that reason.
+        let (parsed, ended) = tokio::join!(client.prepare(text), self.end_reports(client));
+        let parsed = match parsed.and_then(|parsed| ended.map(|()| parsed)) {
             Ok(parsed) => parsed,
             Err(fault) => return Ok(Err(fault)),
         };
@@ -217,9 +227,14 @@ impl StatementCheck {
         Ok(Ok((parsed, objects)))
     }
 
+    /// Ends the reports, so that nothing but the parsed text gets into the server's log.
+    pub(super) async fn end_reports(&self, client: &Client) -> Result<(), tokio_postgres::Error> {
+        client.execute(&self.end_reports, &[]).await.map(drop)
+    }
+
     /// Queries the catalogs for functions that parsing a text with these names may call, and for the functions
     /// that are trusted. Begins the reports.
-    async fn find_hazards(
+    pub(super) async fn find_hazards(
         &self,
         client: &Client,
         names: &[&str],
@@ -307,23 +322,30 @@ impl StatementCheck {
             return Ok(false);
         }
         let of_server = objects.of_server_only();
-        let (mut checked_bodies, mut checked_literals) = (BTreeSet::new(), BTreeSet::new());
+        let mut checked = CheckedBodies::default();
         let mut keeps_state = false;
         loop {
             let reached = self.reached_functions(client, &objects, trust, caps).await?;
             let mut bodies = Vec::new();
             for function in &reached {
-                match function.judge(&self.permitted.allowed)? {
+                let verdict = function.judge(&self.permitted.allowed)?;
+                match verdict {
                     FunctionVerdict::Harmless => {}
                     FunctionVerdict::Allowed => keeps_state = true,
-                    FunctionVerdict::BodyToCheck => bodies.push(function),
-                    FunctionVerdict::Rejected(reason) => return Err(function.rejection(reason)),
+                    FunctionVerdict::BodyToCheck | FunctionVerdict::NamesToCheck => {
+                        bodies.push((function, verdict));
+                    }
+                    FunctionVerdict::Rejected(reason) => {
+                        return Err(checked.rejection(function, reason));
+                    }
                 }
             }
-            bodies.retain(|function| !checked_bodies.contains(&function.id));
+            let is_extended = self
+                .add_bodies(client, &reached, &bodies, &mut checked, &mut objects, caps)
+                .await?;
             let makes_values = reached.iter().any(|it| it.function.makes_values());
             let is_changed = makes_values && objects.make_read_types();
-            if bodies.is_empty() && !is_changed {
+            if !is_extended && !is_changed {
                 if objects.body_relations.contains(&PG_STATISTIC) {
                     self.check_statistics(client, caps).await?;
                 }
@@ -332,17 +354,6 @@ impl StatementCheck {
                     passed.extend(of_server);
                 }
                 return Ok(keeps_state);
-            }
-            for function in bodies {
-                if checked_bodies.len() >= MAX_BODIES {
-                    return Err(function.rejection("is one of too many that have to be checked"));
-                }
-                if self
-                    .add_body(client, function, &mut checked_literals, &mut objects, caps)
-                    .await?
-                {
-                    checked_bodies.insert(function.id);
-                }
             }
         }
     }
@@ -400,65 +411,5 @@ impl StatementCheck {
         let reached: Result<Vec<_>, _> =
             rows.iter().map(|row| ReachedFunction::read(row, trust)).collect();
         reached.map_err(|fault| statement_error(&fault, caps.timeout))
-    }
-
-    /// Adds what the body of an SQL function calls. If parsing the body may call functions for its
-    /// literals, only the body without its strings is added at first, and false is returned.
-    async fn add_body(
-        &self,
-        client: &Client,
-        function: &ReachedFunction,
-        checked_literals: &mut BTreeSet<u32>,
-        objects: &mut CalledObjects,
-        caps: QueryCaps,
-    ) -> Result<bool, SqlError> {
-        let text = function.body_query();
-        let Some(names) = text_names(Engine::Postgres, &text) else {
-            return Err(function.rejection("has a body that cannot be checked"));
-        };
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let (hazards, _) = self.find_hazards(client, &names, &text, caps).await?;
-        if hazards.iter().any(|it| it.is_input)
-            || !hazards.is_empty() && converts_to_named_type(&names)
-        {
-            return Err(function.rejection("has a literal that cannot be checked"));
-        }
-        let without_strings = replace_strings(Engine::Postgres, &text);
-        match without_strings.filter(|_| !hazards.is_empty()) {
-            Some(without_strings) if checked_literals.insert(function.id) => {
-                self.parse_body(client, function, &without_strings, objects).await?;
-                Ok(false)
-            }
-            _ => {
-                self.parse_body(client, function, &text, objects).await?;
-                Ok(true)
-            }
-        }
-    }
-
-    /// Has the server parse a body as it would parse it in the function. The reports must have begun.
-    async fn parse_body(
-        &self,
-        client: &Client,
-        function: &ReachedFunction,
-        text: &str,
-        objects: &mut CalledObjects,
-    ) -> Result<(), SqlError> {
-        // The body is no single SELECT, or uses something that exists only in the function.
-        let failed = |_| function.rejection("has a body that cannot be checked");
-        if let Some(path) = &function.function.search_path {
-            let path = path.replace('\'', "''");
-            let set = format!("SELECT pg_catalog.set_config('search_path', '{path}', TRUE)");
-            client.batch_execute(&set).await.map_err(failed)?;
-        }
-        self.trees.clear();
-        client.prepare(text).await.map_err(failed)?;
-        for tree in self.trees.take()? {
-            objects.add_body(&tree)?;
-        }
-        if function.function.search_path.is_some() {
-            client.batch_execute(RESTORE_PATH).await.map_err(failed)?;
-        }
-        Ok(())
     }
 }

@@ -91,9 +91,15 @@ impl ReachedFunction {
                  in `allow_functions` of the profile"
             ));
         }
+        let is_checkable = matches!(self.function.language.as_str(), "sql" | "plpgsql");
+        let remedy = if self.function.is_volatile && is_checkable {
+            "have its owner declare it STABLE, or list it in `allow_functions` of the profile"
+        } else {
+            "list it in `allow_functions` or `trust` of the profile"
+        };
         rejection(&format!(
             "the function `{schema}.{name}` {reason}; leave out what calls it (it may be a view, operator, \
-             cast or type), or list it in `allow_functions` or `trust` of the profile if it only reads"
+             cast or type), or {remedy} if it only reads"
         ))
     }
 

@@ -3,6 +3,7 @@
 use super::{
     function_policy::{may_be_volatile, rejection_reason},
     object_functions,
+    plpgsql::is_reading_body,
 };
 use crate::Engine;
 
@@ -35,7 +36,7 @@ pub struct PostgresFunction {
     pub schema: String,
     /// Name.
     pub name: String,
-    /// Language of the body: `internal`, `c`, `sql` or `other`.
+    /// Language of the body: `internal`, `c`, `sql`, `plpgsql` or `other`.
     pub language: String,
     /// Body, or the symbol of a C function.
     pub source: String,
@@ -74,6 +75,9 @@ pub enum FunctionVerdict {
     Allowed,
     /// It is harmless if all that its body calls is. The body is the text of an SQL statement.
     BodyToCheck,
+    /// It is harmless if all that has a name in its body is. The body is a text of `plpgsql` that consists
+    /// of reads.
+    NamesToCheck,
     /// It is rejected for this reason.
     Rejected(&'static str),
 }
@@ -90,13 +94,22 @@ impl PostgresFunction {
         match self.language.as_str() {
             "internal" | "c" => self.judge_compiled(),
             "sql" if !self.is_user_defined => self.judge_declared(),
-            "sql" if self.is_volatile => FunctionVerdict::Rejected(VOLATILE),
-            "sql" if self.has_settings && self.search_path.is_none() => {
+            "sql" | "plpgsql" if self.is_volatile => FunctionVerdict::Rejected(VOLATILE),
+            "sql" | "plpgsql" if self.has_settings && self.search_path.is_none() => {
                 FunctionVerdict::Rejected("changes settings while it runs")
             }
+            "plpgsql" if self.is_polymorphic() => {
+                FunctionVerdict::Rejected("takes values of any type, so its body cannot be checked")
+            }
+            "plpgsql" if is_reading_body(&self.source) => FunctionVerdict::NamesToCheck,
+            "plpgsql" => FunctionVerdict::Rejected(
+                "has a body with more than reads, a text that is run as a statement, or a cursor",
+            ),
             "sql" if self.has_parsed_body => FunctionVerdict::Harmless,
             "sql" => FunctionVerdict::BodyToCheck,
-            _ => FunctionVerdict::Rejected("is not written in SQL, so its body cannot be checked"),
+            _ => FunctionVerdict::Rejected(
+                "is not written in SQL or plpgsql, so its body cannot be checked",
+            ),
         }
     }
 
@@ -148,7 +161,12 @@ impl PostgresFunction {
         let is_compiled = matches!(self.language.as_str(), "internal" | "c");
         is_compiled
             && (self.is_user_defined || self.name.contains("populate_record"))
-            && self.argument_types.iter().any(|it| POLYMORPHIC.contains(&it.as_str()))
+            && self.is_polymorphic()
+    }
+
+    /// Returns true if the caller decides which type an argument has.
+    fn is_polymorphic(&self) -> bool {
+        self.argument_types.iter().any(|it| POLYMORPHIC.contains(&it.as_str()))
     }
 }
 
@@ -196,7 +214,7 @@ mod tests {
         assert_eq!(own("sql").judge(&[]), FunctionVerdict::BodyToCheck);
         let parsed = PostgresFunction { has_parsed_body: true, ..own("sql") };
         assert_eq!(parsed.judge(&[]), FunctionVerdict::Harmless);
-        for language in ["plpgsql", "plpython3u", "c", "internal"] {
+        for language in ["plpython3u", "c", "internal"] {
             assert!(is_rejected(&own(language)), "{language}");
             assert_eq!(own(language).judge(&["total".to_owned()]), FunctionVerdict::Allowed);
             assert_eq!(own(language).judge(&["public.total".to_owned()]), FunctionVerdict::Allowed);
@@ -212,6 +230,24 @@ mod tests {
         assert_eq!(trusted.judge(&[]), FunctionVerdict::Allowed);
         assert!(is_rejected(&PostgresFunction { is_volatile: true, ..trusted.clone() }));
         assert!(is_rejected(&PostgresFunction { name: "dblink_exec".to_owned(), ..trusted }));
+    }
+
+    #[test]
+    fn plpgsql_function_needs_reading_body() {
+        let own = PostgresFunction {
+            is_user_defined: true,
+            source: "BEGIN RETURN lower($1); END".to_owned(),
+            ..function("public", "total", "plpgsql")
+        };
+        assert_eq!(own.judge(&[]), FunctionVerdict::NamesToCheck);
+        for argument in ["anyelement", "record", "anyarray"] {
+            let argument_types = vec!["text".to_owned(), argument.to_owned()];
+            assert!(is_rejected(&PostgresFunction { argument_types, ..own.clone() }), "{argument}");
+        }
+        assert!(is_rejected(&PostgresFunction { is_volatile: true, ..own.clone() }));
+        assert!(is_rejected(&PostgresFunction { has_settings: true, ..own.clone() }));
+        let source = "BEGIN EXECUTE $1; END".to_owned();
+        assert!(is_rejected(&PostgresFunction { source, ..own }));
     }
 
     #[test]

@@ -17,6 +17,18 @@ pub(crate) fn text_names(engine: Engine, text: &str) -> Option<Vec<String>> {
     Some(identifiers(engine, text, &lexed.tokens).into_iter().map(|it| it.name).collect())
 }
 
+/// Returns all names of a body of a function, also as a server with another encoding would write them in
+/// lower case; `None` if it cannot be split into tokens.
+pub(crate) fn body_names(text: &str) -> Option<Vec<String>> {
+    let lexed = tokenize(Engine::Postgres, text).ok()?;
+    let named = identifiers(Engine::Postgres, text, &lexed.tokens);
+    let mut names: Vec<String> =
+        named.into_iter().flat_map(|it| [it.name.to_lowercase(), it.name]).collect();
+    names.sort_unstable();
+    names.dedup();
+    Some(names)
+}
+
 /// Returns the text with a parameter in place of each string, or `None` if there is none. Strings
 /// of bits, and those after [`TYPE_KEYWORDS`], stay.
 pub(crate) fn replace_strings(engine: Engine, text: &str) -> Option<String> {

@@ -239,9 +239,20 @@ SELECT
     proc.oid,
     namespace.nspname::text AS schema,
     proc.proname::text AS name,
-    -- By identifier, since a language can be renamed.
-    CASE proc.prolang WHEN 12 THEN 'internal' WHEN 13 THEN 'c' WHEN 14 THEN 'sql' ELSE 'other' END
-        AS language,
+    -- By identifier or handler, since a language can be renamed.
+    CASE
+        WHEN proc.prolang = 12 THEN 'internal'
+        WHEN proc.prolang = 13 THEN 'c'
+        WHEN proc.prolang = 14 THEN 'sql'
+        WHEN EXISTS (
+            SELECT FROM pg_language AS language
+            JOIN pg_proc AS handler ON handler.oid = language.lanplcallfoid
+            WHERE language.oid = proc.prolang AND handler.prolang = 13
+                AND handler.prosrc = 'plpgsql_call_handler'
+                AND handler.probin IN ('$libdir/plpgsql', 'plpgsql')
+        ) THEN 'plpgsql'
+        ELSE 'other'
+    END AS language,
     proc.prosrc AS source,
     proc.provolatile = 'v' AS is_volatile,
     proc.prokind = 'a' AS is_aggregate,
