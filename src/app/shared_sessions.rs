@@ -32,10 +32,16 @@ impl ArchivedSessions {
 }
 
 impl SessionRecords for ArchivedSessions {
-    fn save(&self, owner: &UserId, id: &SessionId, record: Vec<u8>, ttl: Duration) {
+    fn save(
+        &self,
+        owner: &UserId,
+        id: &SessionId,
+        record: Vec<u8>,
+        ttl: Duration,
+    ) -> Result<(), Unreachable> {
         let value = SharedValue { bytes: record, ttl: Some(ttl) };
         let key = id.as_str().as_bytes();
-        self.call(|archive| archive.set_values(owner.as_str(), KIND, &[(key, value)])).ok();
+        self.call(|archive| archive.set_values(owner.as_str(), KIND, &[(key, value)]))
     }
 
     fn load(&self, owner: &UserId, id: &SessionId) -> Result<Option<Vec<u8>>, Unreachable> {

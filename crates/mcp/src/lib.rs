@@ -39,8 +39,8 @@ pub use request::{
 pub use revision::{MessageHeaders, ProtocolVersion};
 pub use service::{CallProblem, Service, ServiceOptions};
 pub use session::{
-    LogLevel, Outbound, OutboundMessage, ProgressReporter, Scope, SessionId, SessionLimits,
-    SessionRecords, Unreachable,
+    Freshness, LogLevel, Outbound, OutboundMessage, ProgressReporter, Scope, SessionId,
+    SessionLimits, SessionRecords, Unreachable,
 };
 pub use tools::{
     DisableToolError, ToolAudience, ToolCatalog, ToolEffect, ToolEntry, ToolField, ToolListing,

@@ -4,7 +4,7 @@ use actix_web::{
     HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder, http::StatusCode, web,
 };
 use futures_util::{FutureExt, future::select};
-use vademecum_mcp::{Outbound, OutboundMessage, Reply, ReplyStatus, Service};
+use vademecum_mcp::{Freshness, Outbound, OutboundMessage, Reply, ReplyStatus, Service};
 
 use super::{
     ServerState,
@@ -128,7 +128,7 @@ pub(crate) async fn open_stream(
         Ok(held) => held,
         Err(refused) => return reply_response(refused, &server_state),
     };
-    server_state.service.refresh_session(Some(&session), &peer.principal).await;
+    server_state.service.refresh_session(Some(&session), &peer.principal, Freshness::Now).await;
     let (link, messages) = Outbound::channel();
     if !server_state.service.add_listener(&session, &peer.principal, link) {
         return error_response(StatusCode::NOT_FOUND, "this session is over or was never opened");
@@ -178,7 +178,10 @@ pub(crate) async fn delete_session(
         Ok(peer) => peer,
         Err(problem) => return error_response(StatusCode::BAD_REQUEST, &problem),
     };
-    server_state.service.refresh_session(peer.session.as_ref(), &peer.principal).await;
+    server_state
+        .service
+        .refresh_session(peer.session.as_ref(), &peer.principal, Freshness::Recent)
+        .await;
     match peer.session {
         None => {
             error_response(StatusCode::BAD_REQUEST, "name the session in the header mcp-session-id")

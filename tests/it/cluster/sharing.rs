@@ -86,6 +86,57 @@ fn subscriber_is_told_of_changes_elsewhere() {
 }
 
 #[test]
+fn session_with_subscriptions_ends_at_another_node() {
+    let cluster = Cluster::new(2);
+    let (one, other) = (cluster.serve(0), cluster.serve(1));
+    let note = create_note(&one.client(), "Tide", "Low water.");
+    let uri = json!({ "uri": note["uri"] });
+    let session = one.open_session();
+    let id = session.session_id().to_owned();
+    let there = other.client().in_session(&id);
+    assert_eq!(there.ping().status, 200, "without subscriptions it goes on");
+    session.call_method("resources/subscribe", &uri);
+    let listen = |server: &Server| {
+        let request = server.request("GET", "/mcp").header("accept", "text/event-stream");
+        request.header("mcp-session-id", &id).send().status
+    };
+    assert_eq!(listen(&other), 404, "it would receive no notices there");
+    assert_eq!(there.ping().status, 404);
+    assert_eq!(session.ping().status, 200, "it goes on where it has subscriptions");
+    session.call_method("resources/unsubscribe", &uri);
+    assert_eq!(there.ping().status, 200);
+    session.call_method("resources/subscribe", &uri);
+    // Its node ends: the client learns that it must open another session.
+    drop(one);
+    assert_eq!(listen(&other), 404);
+    let restarted = cluster.serve(0);
+    assert_eq!(listen(&restarted), 404);
+    let session = other.open_session();
+    session.call_method("resources/subscribe", &uri);
+    let mut stream = session.open_notification_stream();
+    let append = json!({ "note_id": note["id"], "content": "High water." });
+    restarted.client().call_tool("notes.append", &append);
+    assert_eq!(stream.expect_message()["params"]["uri"], note["uri"]);
+}
+
+#[test]
+fn subscription_without_archive_is_refused() {
+    let cluster = Cluster::new(1);
+    let server = cluster.serve(0);
+    let note = create_note(&server.client(), "Tide", "Low water.");
+    let session = server.open_session();
+    cluster.proxy.set_closed(true);
+    let uri = json!({ "uri": note["uri"] });
+    let (_, message) = session.expect_error("resources/subscribe", &uri);
+    assert!(message.contains("nothing was subscribed; try again"), "{message}");
+    cluster.proxy.set_closed(false);
+    let subscribe = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": uri
+    });
+    wait_until("it is possible again", || session.exchange(&subscribe).get("result").is_some());
+}
+
+#[test]
 fn removed_user_is_gone_from_archive() {
     let cluster = Cluster::new(2);
     let key = cluster.create_key(0, "ada");

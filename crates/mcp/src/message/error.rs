@@ -144,6 +144,14 @@ impl Failure {
         Self::new(FailureKind::Busy(Duration::ZERO), "the server is overloaded: try again in 1 s")
     }
 
+    /// Failure of a subscription of which other servers could not learn.
+    pub(crate) fn archive_unreachable() -> Self {
+        Self::internal_error(
+            "the archive of the libraries cannot be reached: nothing was subscribed; try again in a few \
+             seconds",
+        )
+    }
+
     /// Failure of a call that exceeded the call timeout.
     pub(crate) fn call_timeout(timeout: Duration) -> Self {
         let seconds = timeout.as_secs_f64();

@@ -153,6 +153,11 @@ impl Service {
                 context.request_metrics.items.record([&uri]);
                 if let Some(channel) = &context.session_channel {
                     channel.watched_resources.unwatch(&uri);
+                    if channel.watched_resources.is_empty() {
+                        let (session, principal) = (&context.peer.session, &context.peer.principal);
+                        // Otherwise the session stays bound to this server.
+                        self.share_subscriptions(session.as_ref(), principal).await.ok();
+                    }
                 }
                 Ok(MethodResult::empty())
             }
@@ -295,7 +300,13 @@ impl Service {
         // Watch for changes first, so that none is missed between reading the resource and watching
         // it.
         self.spawn_watcher(channel, call.detached());
-        self.watch_resource(&channel.watched_resources, &uri, &call).await?;
+        let watched = &channel.watched_resources;
+        self.watch_resource(watched, &uri, &call).await?;
+        let (session, principal) = (context.peer.session.as_ref(), &context.peer.principal);
+        if self.share_subscriptions(session, principal).await.is_err() {
+            watched.unwatch(&uri);
+            return Err(Failure::archive_unreachable());
+        }
         Ok(MethodResult::empty())
     }
 

@@ -10,8 +10,9 @@ use tracing::Instrument as _;
 
 use crate::{
     AdmissionLimits, ByteBudget, ByteLimits, Client, ClientCapabilities, ConnectionPermit, Failure,
-    InFlightBytes, MessageCost, NameStyle, Outbound, Peer, ProtocolVersion, RateLimits, Reply,
-    ReplyStatus, RequestObserver, Scope, ServerHandler, SessionLimits, SessionRecords, Toolset,
+    Freshness, InFlightBytes, MessageCost, NameStyle, Outbound, Peer, ProtocolVersion, RateLimits,
+    Reply, ReplyStatus, RequestObserver, Scope, ServerHandler, SessionLimits, SessionRecords,
+    Toolset,
     limits::admission::{AdmissionControl, CallPermit},
     message::jsonrpc::{self, Message, ParsedInput, Request},
     request::{
@@ -190,7 +191,16 @@ impl Service {
             Err(unreadable) => return Reply::unreadable(&unreadable),
             Ok(input) => input,
         };
-        self.refresh_session(peer.session.as_ref(), &peer.principal).await;
+        // Subscriptions of one session at two servers would be known to neither.
+        let freshness = match &input {
+            ParsedInput::Single(Message::Request(request))
+                if request.method == "resources/subscribe" =>
+            {
+                Freshness::Now
+            }
+            ParsedInput::Single(_) | ParsedInput::Batch(_) => Freshness::Recent,
+        };
+        self.refresh_session(peer.session.as_ref(), &peer.principal, freshness).await;
         let reply = match input {
             ParsedInput::Single(message) => self.handle_message(peer, message, outbound).await,
             ParsedInput::Batch(messages) => self.handle_batch(peer, &messages, outbound).await,

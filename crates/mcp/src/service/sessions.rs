@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
-use crate::{Outbound, Scope, Service, SessionId, session::shared_sessions::SharedSessions};
+use crate::{
+    Freshness, Outbound, Scope, Service, SessionId, Unreachable,
+    session::shared_sessions::SharedSessions,
+};
 use vademecum_core::auth::{Principal, UserId};
 
 impl Service {
@@ -30,12 +33,20 @@ impl Service {
         }
     }
 
-    /// Fetches a session that another server opened, or finds out that it has ended. Without shared
-    /// sessions it does nothing.
-    pub async fn refresh_session(&self, id: Option<&SessionId>, principal: &Principal) {
+    /// Fetches a session that another server opened, or finds out that it has ended or has
+    /// subscriptions elsewhere. Without shared sessions it does nothing.
+    pub async fn refresh_session(
+        &self,
+        id: Option<&SessionId>,
+        principal: &Principal,
+        freshness: Freshness,
+    ) {
         let (Some(id), Some(shared)) = (id.cloned(), self.shared_sessions()) else { return };
         let (sessions, principal) = (Arc::clone(&self.sessions), principal.clone());
-        let refreshed = spawn_blocking(move || shared.refresh(&sessions, &id, &principal)).await;
+        let refreshed = spawn_blocking(move || {
+            shared.refresh(&sessions, &id, &principal, freshness);
+        })
+        .await;
         if let Err(error) = refreshed {
             tracing::error!(%error, "a shared session could not be read");
         }
@@ -46,9 +57,29 @@ impl Service {
         let Some(shared) = self.shared_sessions() else { return };
         let (sessions, principal) = (Arc::clone(&self.sessions), principal.clone());
         let saved = spawn_blocking(move || shared.save(&sessions, &id, &principal)).await;
+        // Other servers do not know a session that could not be stored.
         if let Err(error) = saved {
             tracing::error!(%error, "a session could not be shared");
         }
+    }
+
+    /// Notes for other servers whether a session has subscriptions. Fails if they cannot learn of it
+    /// although they know the session.
+    pub(crate) async fn share_subscriptions(
+        &self,
+        id: Option<&SessionId>,
+        principal: &Principal,
+    ) -> Result<(), Unreachable> {
+        let (Some(id), Some(shared)) = (id.cloned(), self.shared_sessions()) else { return Ok(()) };
+        if self.sessions.shared_times(&id, principal).flatten().is_none() {
+            return Ok(());
+        }
+        let (sessions, principal) = (Arc::clone(&self.sessions), principal.clone());
+        let saved = spawn_blocking(move || shared.save(&sessions, &id, &principal)).await;
+        saved.map_err(|error| {
+            tracing::error!(%error, "subscriptions could not be shared");
+            Unreachable
+        })?
     }
 
     fn shared_sessions(&self) -> Option<SharedSessions> {

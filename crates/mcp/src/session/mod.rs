@@ -12,4 +12,4 @@ pub use outbound::{LogLevel, Outbound, OutboundMessage, ProgressReporter};
 pub use protocol_sessions::SessionLimits;
 pub use scope::Scope;
 pub use session_id::SessionId;
-pub use shared_sessions::{SessionRecords, Unreachable};
+pub use shared_sessions::{Freshness, SessionRecords, Unreachable};

@@ -8,6 +8,7 @@ use std::{
 };
 
 use dashmap::DashMap;
+use uuid::Uuid;
 
 use crate::{
     Client, ClientCapabilities, ProtocolVersion, RequestDefaults, SessionId,
@@ -86,6 +87,8 @@ impl Default for SessionLimits {
 pub(crate) struct ProtocolSessions {
     records: DashMap<SessionId, SessionRecord>,
     pub(crate) limits: SessionLimits,
+    /// Distinguishes this process from others that share sessions with it.
+    pub(crate) process: String,
     /// Evicted sessions of which other servers still have records.
     evicted: Mutex<Vec<(UserId, SessionId)>>,
 }
@@ -93,7 +96,8 @@ pub(crate) struct ProtocolSessions {
 impl ProtocolSessions {
     /// Creates an empty registry.
     pub(crate) fn new(limits: SessionLimits) -> Self {
-        Self { records: DashMap::new(), limits, evicted: Mutex::default() }
+        let process = Uuid::new_v4().simple().to_string();
+        Self { records: DashMap::new(), limits, process, evicted: Mutex::default() }
     }
 
     /// Returns the number of sessions, those of persistent connections included.

@@ -69,6 +69,11 @@ impl WatchedResources {
         self.resources().keys().cloned().collect()
     }
 
+    /// Returns whether no resource is watched.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.resources().is_empty()
+    }
+
     /// Records the current contents of a resource. Returns `true` if it is watched and they differ
     /// from the last known ones.
     pub(crate) fn update(&self, uri: &str, content_hash: Option<u64>) -> bool {
