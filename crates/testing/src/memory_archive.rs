@@ -20,6 +20,8 @@ pub struct MemoryArchive {
     content: Mutex<Content>,
     is_lost: AtomicBool,
     head_reads: AtomicUsize,
+    /// Locked while no write is answered.
+    writes: Mutex<()>,
 }
 
 /// The content of an archive, which can be kept and restored.
@@ -60,6 +62,11 @@ impl MemoryArchive {
     /// Has all calls fail from now on, or not any more.
     pub fn set_lost(&self, is_lost: bool) {
         self.is_lost.store(is_lost, Ordering::Relaxed);
+    }
+
+    /// Has no write answered until the returned guard is dropped.
+    pub fn hold_writes(&self) -> MutexGuard<'_, ()> {
+        self.writes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns how often heads were read.
@@ -127,6 +134,7 @@ impl Archive for MemoryArchive {
         schema: u32,
         entries: &[Entry],
     ) -> Result<Put, ArchiveError> {
+        drop(self.hold_writes());
         let mut content = self.reach()?;
         let stored = content.parts.entry(key_of(part)).or_default();
         if let Some(index) = stored.writes.iter().position(|known| *known == write) {

@@ -1,11 +1,11 @@
 //! The queue in front of the audit log and the thread that writes it.
 
 use std::{
-    fmt,
+    fmt, io,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
+        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     },
     thread::{self, Thread},
     time::{Duration, Instant},
@@ -17,14 +17,12 @@ use vademecum_core::{
 };
 use vademecum_store::{DataFolder, StoreError};
 
-use super::{AuditStore, batch::AuditBatch, spool::AuditSpool};
+use super::{AuditStore, batch::AuditBatch, delivery::AuditDelivery, spool::AuditSpool};
 
 /// Maximum number of queued entries; further entries are dropped and counted.
 const QUEUE_CAPACITY: usize = 4_096;
 /// Time to collect entries before they are written.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(250);
-/// Interval between attempts to deliver kept entries while there are no others.
-const DELIVERY_INTERVAL: Duration = Duration::from_secs(5);
 /// Interval between removals of old entries.
 const RETENTION_INTERVAL: Duration = Duration::from_hours(1);
 /// Maximum time to wait for the last entries at exit.
@@ -107,11 +105,26 @@ impl AuditQueue {
     }
 
     fn start_writer(&self) -> Option<WriterHandle> {
+        match self.try_start_writer() {
+            Ok(handle) => Some(handle),
+            Err(error) => {
+                tracing::error!(%error, "audit thread could not be started");
+                None
+            }
+        }
+    }
+
+    fn try_start_writer(&self) -> io::Result<WriterHandle> {
         let (messages, queued) = sync_channel(QUEUE_CAPACITY);
+        let spooling = match (AuditSpool::of(&self.data), AuditSpool::of(&self.data)) {
+            (Some(spool), Some(delivered)) => {
+                Some((spool, AuditDelivery::start(delivered, &self.data, &self.settings)?))
+            }
+            _ => None,
+        };
         let writer = LogWriter {
             store: AuditStore::new(&self.data),
-            spool: AuditSpool::of(&self.data),
-            data: self.data.clone(),
+            spooling,
             settings: self.settings.clone(),
             lost: Arc::clone(&self.lost),
             noted_lost: 0,
@@ -119,14 +132,8 @@ impl AuditQueue {
             is_failing: false,
         };
         let spawned =
-            thread::Builder::new().name("audit".to_owned()).spawn(move || writer.run(&queued));
-        match spawned {
-            Ok(handle) => Some(WriterHandle { messages, thread: handle.thread().clone() }),
-            Err(error) => {
-                tracing::error!(%error, "audit thread could not be started");
-                None
-            }
-        }
+            thread::Builder::new().name("audit".to_owned()).spawn(move || writer.run(&queued))?;
+        Ok(WriterHandle { messages, thread: spawned.thread().clone() })
     }
 }
 
@@ -160,9 +167,8 @@ impl WriterHandle {
 /// State of the writer thread.
 struct LogWriter {
     store: AuditStore,
-    /// Entries that wait for the archive, if there is one.
-    spool: Option<AuditSpool>,
-    data: DataFolder,
+    /// Place for entries on their way to the archive, if there is one, and their delivery.
+    spooling: Option<(AuditSpool, AuditDelivery)>,
     settings: config::Audit,
     lost: Arc<AtomicU64>,
     /// Number of lost entries that the log notes as gaps.
@@ -174,15 +180,10 @@ struct LogWriter {
 impl LogWriter {
     /// Writes entries in batches until all senders are dropped.
     fn run(mut self, queued: &Receiver<Message>) {
-        loop {
-            let first = match queued.recv_timeout(DELIVERY_INTERVAL) {
-                Ok(first) => first,
-                Err(RecvTimeoutError::Timeout) => {
-                    self.deliver_kept();
-                    continue;
-                }
-                Err(RecvTimeoutError::Disconnected) => return,
-            };
+        if let Some((_, delivery)) = &self.spooling {
+            delivery.deliver(None);
+        }
+        while let Ok(first) = queued.recv() {
             if matches!(first, Message::Entry(_)) {
                 // Parked, not waiting for the queue, so that senders need not wake this thread.
                 thread::park_timeout(FLUSH_INTERVAL);
@@ -195,40 +196,29 @@ impl LogWriter {
                 }
             }
             self.write(batch);
+            if let Some((_, delivery)) = &self.spooling {
+                waiting.drain(..).for_each(|done| delivery.deliver(Some(done)));
+            }
             drop(waiting);
         }
     }
 
-    /// Writes the entries that are kept here, unless the archive is still lost.
-    fn deliver_kept(&self) {
-        let Some(spool) = &self.spool else { return };
-        if !self.is_archive_lost()
-            && let Err(error) = spool.deliver(&self.store)
-        {
-            tracing::debug!(?error, "kept entries of the audit log are not delivered yet");
-        }
-    }
-
-    fn is_archive_lost(&self) -> bool {
-        self.data.archive().is_some_and(|archive| archive.status().is_lost())
-    }
-
-    /// Appends a batch. If the archive is lost, it is kept here until it is reached again.
+    /// Appends a batch. On its way to an archive it is kept on this disk first, because this program
+    /// may be killed while it waits.
     fn append(&self, batch: &AuditBatch, remove_old: bool) -> Result<(), StoreError> {
-        let Some(spool) = &self.spool else {
+        let Some((spool, delivery)) = &self.spooling else {
             return self.store.append(batch, &self.settings, remove_old);
         };
-        if self.is_archive_lost() {
-            return spool.keep(batch, &self.settings);
+        match spool.keep(batch, &self.settings) {
+            Ok(()) => {
+                delivery.deliver(None);
+                Ok(())
+            }
+            Err(error) => {
+                tracing::warn!(?error, "entries of the audit log cannot be kept on this disk");
+                self.store.append(batch, &self.settings, remove_old)
+            }
         }
-        let written = self.store.append(batch, &self.settings, remove_old);
-        written.or_else(|error| {
-            tracing::warn!(
-                ?error,
-                "entries of the audit log are kept until the archive is reached"
-            );
-            spool.keep(batch, &self.settings)
-        })
     }
 
     fn write(&mut self, mut batch: AuditBatch) {
@@ -240,7 +230,6 @@ impl LogWriter {
         if batch.entries.is_empty() {
             return;
         }
-        self.deliver_kept();
         let now = Instant::now();
         let remove_old = now >= self.next_removal;
         match self.append(&batch, remove_old) {

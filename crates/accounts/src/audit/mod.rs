@@ -5,6 +5,7 @@
 //! [`open_audit_log`].
 
 mod batch;
+mod delivery;
 mod log;
 mod spool;
 mod store;

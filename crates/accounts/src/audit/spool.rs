@@ -1,5 +1,5 @@
-//! Entries that could not be written because the archive could not be reached: they are kept in a file
-//! of this server and delivered later, each once.
+//! Entries on their way to an archive: they are kept in a file of this server and delivered from
+//! there, each once, also after an outage or the end of this program.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,11 @@ use vademecum_core::config;
 use vademecum_model::Deadline;
 use vademecum_store::{DataFolder, Durability, StoreError};
 
-use super::{AuditStore, batch::AuditBatch, store::READ_TIMEOUT};
+use super::{
+    AuditStore,
+    batch::AuditBatch,
+    store::{READ_TIMEOUT, enforce_limits},
+};
 
 /// Name of the file, in the data folder.
 const FILE: &str = "audit-spool.db";
@@ -69,24 +73,31 @@ impl AuditSpool {
         self.kept.append(batch, limits, false)
     }
 
-    /// Moves all entries to the log. An entry that the log has already is not added again: the
-    /// archive may have stored it without an answer, or this program may have ended before it removed
-    /// it here.
-    pub(super) fn deliver(&self, log: &AuditStore) -> Result<(), StoreError> {
+    /// Moves all entries to the log, and enforces its limits as [`AuditStore::append`] does. Returns
+    /// whether there were any. An entry that the log has already is not added again: the archive may
+    /// have stored it without an answer, or this program may have ended before it removed it here.
+    pub(super) fn deliver(
+        &self,
+        log: &AuditStore,
+        limits: &config::Audit,
+        remove_old: bool,
+    ) -> Result<bool, StoreError> {
+        let mut has_delivered = false;
         if !self.may_have_entries() {
-            return Ok(());
+            return Ok(has_delivered);
         }
         loop {
             let entries = self.first_entries()?;
             let Some((last, _)) = entries.last() else { break };
             let last = *last;
             let entries: Vec<StoredEntry> = entries.into_iter().map(|(_, entry)| entry).collect();
-            add_missing(log, &entries)?;
+            add_missing(log, &entries, limits, remove_old)?;
+            has_delivered = true;
             self.kept.store.write(Durability::Bulk, |writer| {
                 writer.execute(REMOVE_SQL, named_params! { ":last": last })
             })?;
         }
-        Ok(())
+        Ok(has_delivered)
     }
 
     fn first_entries(&self) -> Result<Vec<(i64, StoredEntry)>, StoreError> {
@@ -101,7 +112,12 @@ impl AuditSpool {
 }
 
 /// Adds the entries that the log does not have.
-fn add_missing(log: &AuditStore, entries: &[StoredEntry]) -> Result<(), StoreError> {
+fn add_missing(
+    log: &AuditStore,
+    entries: &[StoredEntry],
+    limits: &config::Audit,
+    remove_old: bool,
+) -> Result<(), StoreError> {
     let times = entries.iter().filter_map(|entry| match entry.first() {
         Some(Value::Text(at)) => Some(at.as_str()),
         _ => None,
@@ -121,7 +137,7 @@ fn add_missing(log: &AuditStore, entries: &[StoredEntry]) -> Result<(), StoreErr
             let values: Vec<(&str, &dyn ToSql)> = values.collect();
             writer.execute(include_str!("sql/append.sql"), &values)?;
         }
-        Ok(())
+        enforce_limits(writer, limits, remove_old)
     })
 }
 
@@ -207,9 +223,33 @@ mod tests {
         log.append(&batch, &limits, false).unwrap();
         batch.push(call(3));
         spool.keep(&batch, &limits).unwrap();
-        spool.deliver(&log).unwrap();
+        assert!(spool.deliver(&log, &limits, false).unwrap());
         spool.keep(&batch, &limits).unwrap();
-        spool.deliver(&log).unwrap();
+        assert!(spool.deliver(&log, &limits, false).unwrap());
         assert_eq!(numbers(&data), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn entries_are_kept_while_delivery_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = Arc::new(MemoryArchive::default());
+        let log = open_audit_log(&config::Audit::default(), follow(&folder, &archive));
+        log.record(call(0));
+        log.flush();
+        // The archive takes no write now, like one that does not answer.
+        let waiting = archive.hold_writes();
+        log.record(call(1));
+        let kept = AuditSpool::of(&follow(&folder, &archive)).unwrap();
+        let count = || kept.first_entries().unwrap().len();
+        while count() < 1 {
+            std::thread::yield_now();
+        }
+        log.record(call(2));
+        while count() < 2 {
+            std::thread::yield_now();
+        }
+        drop(waiting);
+        log.flush();
+        assert_eq!(numbers(&follow(&folder, &archive)), [0, 1, 2]);
     }
 }

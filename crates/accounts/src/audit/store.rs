@@ -122,21 +122,7 @@ impl AuditStore {
             for (entry, count) in &batch.entries {
                 append_entry(writer, entry, *count)?;
             }
-            if remove_old {
-                let before = SystemTime::now().checked_sub(limits.max_age()).map(to_timestamp);
-                writer.execute(REMOVE_OLD_SQL, &[(":before", &before)])?;
-            }
-            for _ in 0..MAX_TRIMS {
-                let used =
-                    writer.query_first(USED_BYTES_SQL, &[], |row| row.get::<_, i64>("bytes"))?;
-                let used = u64::try_from(used.unwrap_or(0)).unwrap_or(0);
-                if used <= limits.max_bytes()
-                    || writer.execute(include_str!("sql/remove_oldest.sql"), &[])? == 0
-                {
-                    break;
-                }
-            }
-            Ok(())
+            enforce_limits(writer, limits, remove_old)
         })
     }
 
@@ -215,6 +201,29 @@ fn restrict_to_owner(path: &Path) -> io::Result<()> {
     file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
     drop(file);
     fs::metadata(path).map(drop)
+}
+
+/// Removes the oldest entries while the log is too large, and with `remove_old` also those that are
+/// older than the settings allow.
+pub(super) fn enforce_limits(
+    writer: &Writer<'_>,
+    limits: &config::Audit,
+    remove_old: bool,
+) -> Result<(), StoreError> {
+    if remove_old {
+        let before = SystemTime::now().checked_sub(limits.max_age()).map(to_timestamp);
+        writer.execute(REMOVE_OLD_SQL, &[(":before", &before)])?;
+    }
+    for _ in 0..MAX_TRIMS {
+        let used = writer.query_first(USED_BYTES_SQL, &[], |row| row.get::<_, i64>("bytes"))?;
+        let used = u64::try_from(used.unwrap_or(0)).unwrap_or(0);
+        if used <= limits.max_bytes()
+            || writer.execute(include_str!("sql/remove_oldest.sql"), &[])? == 0
+        {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn append_entry(writer: &Writer<'_>, entry: &AuditEntry, count: u64) -> Result<(), StoreError> {
