@@ -122,6 +122,9 @@ pub trait Archive: Debug + Send + Sync + 'static {
     /// nothing, unlike the other calls.
     fn schema_version(&self) -> Result<Option<u32>, ArchiveError>;
 
+    /// Returns the time by the clock of the archive, in milliseconds since 1970.
+    fn unix_milliseconds(&self) -> Result<i64, ArchiveError>;
+
     /// Returns the heads of databases, in the order of `parts`, from one snapshot. The head of a
     /// database without a write is the default.
     fn heads(&self, parts: &[PartName]) -> Result<Vec<Head>, ArchiveError>;

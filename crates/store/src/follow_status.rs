@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::ArchiveError;
+use crate::{ArchiveError, ClockOffset};
 
 /// Time for which an archive that could not be reached is not asked again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
@@ -22,6 +22,7 @@ pub struct FollowStatus {
     is_watched: AtomicBool,
     last_contact: Mutex<Option<Instant>>,
     last_failure: Mutex<Option<Failure>>,
+    clock_offset: Mutex<Option<ClockOffset>>,
     puts: AtomicU64,
     conflicts: AtomicU64,
     followed: AtomicU64,
@@ -62,6 +63,15 @@ impl FollowStatus {
     /// Returns the time since the archive last answered; `None` if it never did.
     pub fn silence(&self) -> Option<Duration> {
         lock(&self.last_contact).map(|at| at.elapsed())
+    }
+
+    /// Returns the difference between the clocks when it was last measured.
+    pub fn clock_offset(&self) -> Option<ClockOffset> {
+        *lock(&self.clock_offset)
+    }
+
+    pub(crate) fn record_clock(&self, offset: ClockOffset) {
+        *lock(&self.clock_offset) = Some(offset);
     }
 
     /// Returns the counts since the start of the program.

@@ -6,6 +6,7 @@ mod archive_state;
 mod background_verification;
 mod bulk_load;
 mod change_detector;
+mod clock_offset;
 mod compressed_text;
 mod copy;
 mod data_folder;
@@ -50,6 +51,7 @@ pub use archive::{
 };
 pub use archive_state::{forget_archive_state, read_archive_state, write_archive_state};
 pub use change_detector::ChangeDetector;
+pub use clock_offset::ClockOffset;
 pub use compressed_text::{TextCompressor, TextDecompressor, char_slice, train_text_dictionary};
 pub use compressed_text::{read_stored_text, to_stored_text};
 pub use data_folder::DataFolder;

@@ -5,7 +5,7 @@ use std::{
     ops::ControlFlow,
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
     },
     time::{Duration, SystemTime},
 };
@@ -22,6 +22,8 @@ pub struct MemoryArchive {
     head_reads: AtomicUsize,
     /// Locked while no write is answered.
     writes: Mutex<()>,
+    /// Its clock is ahead of this machine's by so many milliseconds.
+    clock_ahead_ms: AtomicI64,
 }
 
 /// The content of an archive, which can be kept and restored.
@@ -69,6 +71,11 @@ impl MemoryArchive {
         self.writes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Sets its clock ahead of this machine's, or behind it.
+    pub fn set_clock_ahead(&self, milliseconds: i64) {
+        self.clock_ahead_ms.store(milliseconds, Ordering::Relaxed);
+    }
+
     /// Returns how often heads were read.
     pub fn head_reads(&self) -> usize {
         self.head_reads.load(Ordering::Relaxed)
@@ -93,6 +100,13 @@ fn key_of(part: &PartName) -> (String, String) {
 impl Archive for MemoryArchive {
     fn schema_version(&self) -> Result<Option<u32>, ArchiveError> {
         self.reach().map(|_| Some(1))
+    }
+
+    fn unix_milliseconds(&self) -> Result<i64, ArchiveError> {
+        drop(self.reach()?);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = now.map_or(0, |now| i64::try_from(now.as_millis()).unwrap_or(i64::MAX));
+        Ok(now + self.clock_ahead_ms.load(Ordering::Relaxed))
     }
 
     fn heads(&self, parts: &[PartName]) -> Result<Vec<Head>, ArchiveError> {

@@ -253,6 +253,11 @@ impl Archive for PostgresArchive {
         })
     }
 
+    fn unix_milliseconds(&self) -> Result<i64, ArchiveError> {
+        let rows = self.query(ArchiveStatement::Clock, &[], |row| row.try_get("milliseconds"))?;
+        rows.first().copied().ok_or_else(|| damaged(&"no time"))
+    }
+
     fn heads(&self, parts: &[PartName]) -> Result<Vec<Head>, ArchiveError> {
         if parts.is_empty() {
             return Ok(Vec::new());

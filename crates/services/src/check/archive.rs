@@ -43,6 +43,17 @@ pub(super) fn check_archive(
         let following = format_count(following, "database");
         findings.add_ok(PLACE, &format!("{following} of this folder in it"));
     }
+    // An archive that cannot be reached is reported already.
+    if schema.is_ok()
+        && let Ok(offset) = followed.measure_clock()
+    {
+        if offset.exceeds_limit() {
+            let what = format!("{offset}, so sessions and keys may end too early or too late");
+            findings.add_warning(PLACE, &what, "synchronise the clocks of all machines, by NTP");
+        } else {
+            findings.add_ok(PLACE, &offset.to_string());
+        }
+    }
 }
 
 /// Checks a file and returns whether it follows the archive.
@@ -184,7 +195,11 @@ mod tests {
         };
         add(&Store::new(Database::Prompts, &place));
         let found = lines(&data);
-        assert!(found[0] == "ok: archive: schema 1" && found.len() == 2, "{found:?}");
+        assert!(found[0] == "ok: archive: schema 1" && found.len() == 3, "{found:?}");
+        assert!(
+            found[2].starts_with("ok: archive: the clock of this machine is 0.0 s"),
+            "{found:?}"
+        );
         assert!(found[1].contains("not in the archive; run `vademecum migrate"), "{found:?}");
         let store = data.library_store(Database::Prompts, &place, "ada");
         store.upload().unwrap();
@@ -194,6 +209,11 @@ mod tests {
         archive.restore(before);
         let found = lines(&data);
         assert!(found[1].starts_with("warning: ") && found[1].contains("prompts.db"), "{found:?}");
+        archive.set_clock_ahead(2_400_000);
+        let found = lines(&data);
+        let differing =
+            "warning: archive: the clock of this machine is 2400.0 s behind that of the archive";
+        assert!(found.iter().any(|line| line.starts_with(differing)), "{found:?}");
         archive.set_lost(true);
         let found = lines(&data);
         assert!(found[0].starts_with("error: archive: the archive cannot be reached"), "{found:?}");
