@@ -386,10 +386,19 @@ pub(super) async fn within_deadline<T>(
         Ok(Err(_)) | Err(_) if deadline.is_cancelled() => "was cancelled",
         Ok(Err(error)) => {
             tracing::warn!(source = whom(), error = %error_chain(&error), "source failed");
-            return Err(selection.to_failure(match &error {
+            let fetching = match &error {
+                SourceError::Fetching(progress) => Some(*progress),
+                _ => None,
+            };
+            let failure = selection.to_failure(match &error {
                 SourceError::NotFound { .. } => "does not support this query".into(),
+                SourceError::Fetching(progress) => format!(
+                    "is being fetched to this server, {progress}; try again in a few seconds"
+                )
+                .into(),
                 error => error.public_reason(),
-            }));
+            });
+            return Err(SourceFailure { fetching, ..failure });
         }
         Err(_) => {
             tracing::warn!(source = whom(), "source timed out");

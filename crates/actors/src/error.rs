@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use vademecum_source::SourceError;
 use vademecum_sql::SqlError;
-use vademecum_store::{ArchiveError, StoreError};
+use vademecum_store::{ArchiveError, FetchProgress, StoreError};
 
 /// Error of a call. Its message helps the caller and discloses no internals.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -107,6 +107,9 @@ pub enum StoreFault {
          before you repeat the change"
     )]
     Unconfirmed,
+    /// The first copy of the library is being fetched from the archive.
+    #[error("the library is being fetched to this server, {0}; try again in a few seconds")]
+    Fetching(FetchProgress),
     /// The file and the archive do not fit.
     #[error(
         "a database of the library and the archive do not fit: nothing was changed; run \
@@ -124,7 +127,9 @@ impl CallError {
     #[must_use]
     pub fn of_change(self) -> Self {
         match self {
-            Self::DeadlineExceeded => StoreFault::NotBegun.into(),
+            Self::DeadlineExceeded | Self::Store(StoreFault::Fetching(_)) => {
+                StoreFault::NotBegun.into()
+            }
             Self::Unavailable => StoreFault::Interrupted.into(),
             other => other,
         }
@@ -138,6 +143,7 @@ impl From<SourceError> for CallError {
             SourceError::Refused(reason) | SourceError::Unavailable(reason) => {
                 Self::Refused(reason)
             }
+            SourceError::Fetching(progress) => StoreFault::Fetching(progress).into(),
             SourceError::Store(StoreError::DeadlineExceeded) => Self::DeadlineExceeded,
             SourceError::Store(error) if error.is_locked() => Self::DeadlineExceeded,
             SourceError::Store(error) => {

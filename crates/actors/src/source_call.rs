@@ -29,6 +29,7 @@ impl<'a> SourceCall<'a> {
             // Dropping the call decides between late and cancelled.
             Err(SourceError::Store(StoreError::DeadlineExceeded)) => None,
             Err(SourceError::Store(error)) if error.is_locked() => Some(CallOutcome::Late),
+            Err(SourceError::Fetching(_)) => Some(CallOutcome::Late),
             Err(SourceError::Store(_) | SourceError::Unavailable(_)) => Some(CallOutcome::Failed),
             Err(SourceError::NotFound { .. } | SourceError::Refused(_)) => {
                 Some(CallOutcome::Refused)

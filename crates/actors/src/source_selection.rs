@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use vademecum_model::{Filters, Order, SourceName, Uri};
 
-use super::CallError;
+use vademecum_store::FetchProgress;
+
+use super::{CallError, StoreFault};
 use crate::collections::VisibleCollection;
 
 /// Source to query, with its filters.
@@ -47,7 +49,8 @@ impl SourceSelection {
     /// Creates a failure that names this source, or this collection, and the reason.
     pub(crate) fn to_failure(&self, reason: impl Into<String>) -> SourceFailure {
         let collection = self.from_collection.as_ref().map(|opened| opened.record.name.clone());
-        SourceFailure { source: self.from_source, collection, reason: reason.into() }
+        let (source, reason) = (self.from_source, reason.into());
+        SourceFailure { source, collection, reason, fetching: None }
     }
 }
 
@@ -61,6 +64,10 @@ pub struct SourceFailure {
     pub collection: Option<String>,
     /// Short reason.
     pub reason: String,
+    /// Progress of the first copy, if that is the reason.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub fetching: Option<FetchProgress>,
 }
 
 impl SourceFailure {
@@ -80,6 +87,11 @@ pub(super) fn require_answer(
 ) -> Result<(), CallError> {
     if failed.is_empty() || failed.len() < selections.len() {
         return Ok(());
+    }
+    // The databases of a library are fetched at the same time; the largest one is what takes long.
+    let fetching = failed.iter().map(|failed| failed.fetching).collect::<Option<Vec<_>>>();
+    if let Some(slowest) = fetching.and_then(|all| all.into_iter().max_by_key(|it| it.expected)) {
+        return Err(StoreFault::Fetching(slowest).into());
     }
     let reasons: Vec<String> = failed
         .iter()

@@ -156,6 +156,7 @@ impl VectorIndexes {
             source: SourceName::Collections,
             collection: Some(missing.name),
             reason: missing.reason,
+            fetching: None,
         });
         let similarity_floor = similarity_floor.or(list.similarity_floor);
         Ok(NearestItems { hits: near, failed: failed.collect(), similarity_floor })

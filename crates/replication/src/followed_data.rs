@@ -57,8 +57,9 @@ impl FollowedData {
         let database = store.database();
         let derived = self.derived.iter().filter(|(kind, _)| *kind == database);
         let derived = derived.map(|(_, table)| *table).collect();
-        let options = self.options;
-        store.following(Arc::new(ArchiveFollower { group, index, database, derived, options }))
+        let (options, counter) = (self.options, Arc::default());
+        let follower = ArchiveFollower { group, index, database, derived, options, counter };
+        store.following(Arc::new(follower))
     }
 }
 

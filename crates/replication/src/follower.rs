@@ -9,9 +9,10 @@ use std::{
 use rusqlite::{Connection, Transaction};
 use vademecum_model::JournalLimits;
 use vademecum_store::{
-    Archive, ArchiveError, CopyState, Database, DerivedFtsTable, Followed, FollowedFile,
-    FollowedRows, Follower, Head, PartName, Proposal, Put, StoreError, TableChanges, WriteId,
-    Writer, begin_immediate, read_archive_state, set_digest_writing, write_archive_state,
+    Archive, ArchiveError, CopyState, Database, DerivedFtsTable, FetchCounter, FetchGuard,
+    FetchProgress, Followed, FollowedFile, FollowedRows, Follower, Head, PartName, Proposal, Put,
+    StoreError, TableChanges, WriteId, Writer, begin_immediate, read_archive_state,
+    set_digest_writing, write_archive_state,
 };
 
 use crate::{
@@ -39,6 +40,7 @@ pub(crate) struct ArchiveFollower {
     pub(super) database: Database,
     pub(super) derived: Vec<DerivedFtsTable>,
     pub(super) options: FollowOptions,
+    pub(super) counter: Arc<FetchCounter>,
 }
 
 /// The state of following of an open file.
@@ -85,6 +87,10 @@ impl Follower for ArchiveFollower {
     fn last_check(&self) -> Option<Instant> {
         self.group.last_check()
     }
+
+    fn fetch_progress(&self) -> Option<FetchProgress> {
+        self.counter.progress()
+    }
 }
 
 impl ArchiveFile {
@@ -116,6 +122,7 @@ impl ArchiveFile {
         set_digest_writing(&transaction, self.follower.database, true)?;
         let mut seen = read_archive_state(&transaction)?.unwrap_or_default();
         let mut keys = FtsKeys::new();
+        let _fetching = self.begin_fetch(seen);
         let mut followed = self.receive(&transaction, seen, &mut keys)?;
         if followed == Followed::Diverged {
             self.follower.group.status().count_discarded();
@@ -123,6 +130,7 @@ impl ArchiveFile {
             // The archive has only rows that were changed since the file was created.
             self.restore_initial_rows(&transaction)?;
             (seen, keys) = (Head::default(), FtsKeys::new());
+            let _fetching = self.begin_fetch(seen);
             followed = self.receive(&transaction, seen, &mut keys)?;
         }
         let Followed::To(head) = followed else {
@@ -154,6 +162,16 @@ impl ArchiveFile {
         Ok((head, changes))
     }
 
+    /// Lets others know the progress, if all rows are fetched.
+    fn begin_fetch(&self, seen: Head) -> Option<FetchGuard<'_>> {
+        if seen.seq > 0 {
+            return None;
+        }
+        // Without the number of rows there is no progress to show.
+        let expected = self.follower.group.archive().row_count(self.follower.part()).ok()?;
+        Some(self.follower.counter.begin(expected))
+    }
+
     /// Stores the rows that the migrations insert into a new database, again.
     fn restore_initial_rows(&self, transaction: &Transaction<'_>) -> Result<(), StoreError> {
         for entry in self.follower.initial_rows()? {
@@ -173,6 +191,7 @@ impl ArchiveFile {
         let mut failure: Option<ApplyError> = None;
         let part = self.follower.part();
         let followed = self.follower.group.archive().since(part, seen, &mut |entry| {
+            self.follower.counter.count_row();
             keep_error(self.tables.apply(transaction, entry, keys), &mut failure)
         });
         self.follower.group.status().record(&followed);

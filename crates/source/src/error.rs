@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use vademecum_model::Uri;
-use vademecum_store::StoreError;
+use vademecum_store::{FetchProgress, StoreError};
 
 /// Error of a source operation.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +22,9 @@ pub enum SourceError {
     /// The source is currently unable to serve any request; contains the reason.
     #[error("{0}")]
     Unavailable(String),
+    /// The first copy of the database is being fetched from the archive.
+    #[error("the library is being fetched to this server, {0}; try again in a few seconds")]
+    Fetching(FetchProgress),
     /// The database could not be opened, read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -31,7 +34,7 @@ impl SourceError {
     /// Returns the reason for callers. It names no file of the server and no other user.
     pub fn public_reason(&self) -> Cow<'_, str> {
         match self {
-            Self::NotFound { .. } => self.to_string().into(),
+            Self::NotFound { .. } | Self::Fetching(_) => self.to_string().into(),
             // These reasons are worded for callers.
             Self::Refused(reason) | Self::Unavailable(reason) => reason.into(),
             Self::Store(error) => error.public_reason().into(),

@@ -125,6 +125,9 @@ pub trait Archive: Debug + Send + Sync + 'static {
     /// Returns the time by the clock of the archive, in milliseconds since 1970.
     fn unix_milliseconds(&self) -> Result<i64, ArchiveError>;
 
+    /// Returns the number of rows of a database.
+    fn row_count(&self, part: &PartName) -> Result<u64, ArchiveError>;
+
     /// Returns the heads of databases, in the order of `parts`, from one snapshot. The head of a
     /// database without a write is the default.
     fn heads(&self, parts: &[PartName]) -> Result<Vec<Head>, ArchiveError>;

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Instant};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::{
-    ArchiveError, CopyState, Durability, FollowedFile, Follower, Head, PartName, Proposal, Store,
-    StoreError, WriteId, Writer,
+    ArchiveError, CopyState, Durability, FetchProgress, FollowedFile, Follower, Head, PartName,
+    Proposal, Store, StoreError, WriteId, Writer,
     archive_state::{forget_archive_state, read_archive_state},
     digested_tables::set_digest_writing,
     file::{OpenDatabase, begin_immediate, lock, open_connection},
@@ -115,6 +115,11 @@ impl Store {
             let followed = file.follow(&mut connection, self.journal_limits);
             open.advance_caches(followed.map_err(classify)?.changes);
         }
+    }
+
+    /// Returns how far the first copy of the database has come; `None` while none is made.
+    pub fn fetch_progress(&self) -> Option<FetchProgress> {
+        self.follower.as_ref()?.fetch_progress()
     }
 
     /// Returns the archive that the store follows, and its place there.

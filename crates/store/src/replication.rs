@@ -7,7 +7,8 @@ use rusqlite::{Connection, Transaction};
 use vademecum_model::JournalLimits;
 
 use crate::{
-    Archive, ArchiveError, DerivedFtsTable, FollowStatus, PartName, Store, StoreError, TableChanges,
+    Archive, ArchiveError, DerivedFtsTable, FetchProgress, FollowStatus, PartName, Store,
+    StoreError, TableChanges,
 };
 
 /// Connects the stores of a data folder with an archive.
@@ -70,6 +71,9 @@ pub trait Follower: Debug + Send + Sync {
 
     /// Returns the time of the last check of the archive, if there was one.
     fn last_check(&self) -> Option<Instant>;
+
+    /// Returns how far the first copy of the database has come; `None` while none is made.
+    fn fetch_progress(&self) -> Option<FetchProgress>;
 }
 
 /// The state of following of an open file.

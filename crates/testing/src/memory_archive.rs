@@ -109,6 +109,13 @@ impl Archive for MemoryArchive {
         Ok(now + self.clock_ahead_ms.load(Ordering::Relaxed))
     }
 
+    fn row_count(&self, part: &PartName) -> Result<u64, ArchiveError> {
+        let content = self.reach()?;
+        let rows = content.parts.get(&key_of(part)).map(|part| &part.rows);
+        let count = rows.map_or(0, |rows| rows.values().filter(|(_, row)| row.is_some()).count());
+        Ok(u64::try_from(count).unwrap_or(u64::MAX))
+    }
+
     fn heads(&self, parts: &[PartName]) -> Result<Vec<Head>, ArchiveError> {
         self.head_reads.fetch_add(1, Ordering::Relaxed);
         let content = self.reach()?;

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use futures_util::future::LocalBoxFuture;
 use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
-use vademecum_actors::CallError;
+use vademecum_actors::{CallError, StoreFault};
 use vademecum_mcp::{
     CallToolResult, ContentBlock, Failure, RequestContext, ToolAudience, ToolEntry,
     ToolPresentation, ToolSchemas, Toolset,
@@ -163,7 +163,9 @@ fn coded_error(error: &CallError) -> String {
         CallError::NotConfigured(_) => "NOT_CONFIGURED",
         CallError::NotFound(_) => "NOT_FOUND",
         CallError::Refused(_) => "FAILED_PRECONDITION",
-        CallError::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        CallError::DeadlineExceeded | CallError::Store(StoreFault::Fetching(_)) => {
+            "DEADLINE_EXCEEDED"
+        }
         CallError::Sql(error) => return json!({ "error": error.to_json() }).to_string(),
         CallError::AllSourcesFailed(_) | CallError::Store(_) | CallError::Unavailable => "INTERNAL",
     };

@@ -1,6 +1,7 @@
 //! Several servers that follow one archive.
 
 mod collections;
+mod copies;
 mod faults;
 mod logins;
 mod proxy;

@@ -1,6 +1,6 @@
 //! Handle to the actor of a source. Callers need not know that a source is an actor.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, pin::pin, sync::Arc, time::Duration};
 
 use actix::prelude::*;
 use vademecum_core::telemetry::{Meter, Metrics};
@@ -13,6 +13,9 @@ use super::actor::{ReadSource, SourceActor, WriteSource, stopped};
 use crate::{
     blocking_pool::BlockingPool, mailbox::send, replica::Replica, source_call::SourceCall,
 };
+
+/// Time before the deadline at which a caller learns that the database is being fetched.
+const FETCH_NOTICE: Duration = Duration::from_millis(50);
 
 /// Handle to a source actor.
 #[derive(Clone, Debug)]
@@ -168,6 +171,28 @@ impl SourceHandle {
             }
             send(&self.address, message).await.unwrap_or_else(|_| Err(stopped(self.name())))
         };
-        call.finish(answer.await)
+        let answer = match deadline {
+            Some(deadline) => self.unless_fetching(deadline, answer).await,
+            None => answer.await,
+        };
+        call.finish(answer)
+    }
+
+    /// Waits for an answer. If the first copy of the database is being made shortly before the
+    /// deadline, the caller learns of its progress instead. The copy goes on.
+    async fn unless_fetching<T>(
+        &self,
+        deadline: &Deadline,
+        answer: impl Future<Output = Result<T, SourceError>>,
+    ) -> Result<T, SourceError> {
+        let last = deadline.expires_at.checked_sub(FETCH_NOTICE).unwrap_or(deadline.expires_at);
+        let mut answer = pin!(answer);
+        if let Ok(answer) = tokio::time::timeout_at(last.into(), &mut answer).await {
+            return answer;
+        }
+        match self.store.fetch_progress() {
+            Some(progress) => Err(SourceError::Fetching(progress)),
+            None => answer.await,
+        }
     }
 }

@@ -258,6 +258,14 @@ impl Archive for PostgresArchive {
         rows.first().copied().ok_or_else(|| damaged(&"no time"))
     }
 
+    fn row_count(&self, part: &PartName) -> Result<u64, ArchiveError> {
+        let PartName { user, part } = part;
+        let rows = self.query(ArchiveStatement::RowCount, &[user, part], |row| {
+            row.try_get::<_, i64>("row_count")
+        })?;
+        Ok(rows.first().map_or(0, |count| count.unsigned_abs()))
+    }
+
     fn heads(&self, parts: &[PartName]) -> Result<Vec<Head>, ArchiveError> {
         if parts.is_empty() {
             return Ok(Vec::new());

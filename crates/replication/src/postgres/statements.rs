@@ -6,6 +6,9 @@ use tokio_postgres::{Client, Error, Statement};
 /// The time by the clock of the server. `clock_timestamp` does not stand still in a transaction.
 const CLOCK_SQL: &str =
     "SELECT (extract(EPOCH FROM pg_catalog.clock_timestamp()) * 1000)::bigint AS milliseconds";
+/// The number of rows of the database ($1, $2).
+const ROW_COUNT_SQL: &str = "SELECT count(*) AS row_count FROM entry \
+     WHERE user_id = $1 AND part = $2 AND content IS NOT NULL";
 /// Removes the marks of rows of the database ($1, $2) that were deleted up to the write $3. A
 /// server that has not seen them has no receipt either, and fetches all rows.
 const FORGET_DELETED_SQL: &str =
@@ -36,6 +39,7 @@ const REMOVE_VALUES_SQL: &str =
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArchiveStatement {
     Clock,
+    RowCount,
     Heads,
     Since,
     Put,
@@ -66,6 +70,7 @@ impl ArchiveStatement {
     #[cfg(test)]
     const ALL: [Self; Self::COUNT] = [
         Self::Clock,
+        Self::RowCount,
         Self::Heads,
         Self::Since,
         Self::Put,
@@ -92,6 +97,7 @@ impl ArchiveStatement {
     const fn sql(self) -> &'static str {
         match self {
             Self::Clock => CLOCK_SQL,
+            Self::RowCount => ROW_COUNT_SQL,
             Self::Heads => include_str!("sql/heads.sql"),
             Self::Since => include_str!("sql/since.sql"),
             Self::Put => include_str!("sql/put.sql"),
