@@ -3,17 +3,16 @@
 Usage: load.py TRY_CLUSTER NODE_KILLS
 """
 
-import http.client
 import itertools
-import json
 import math
 import random
 import subprocess
 import sys
 import threading
 import time
-import urllib.parse
 from collections import Counter
+
+from client import CallFailed, Client
 
 USERS = ["ben", "cai", "dora", "eva"]
 WRITERS = 8
@@ -24,52 +23,6 @@ NODE_KILLS_PER_LEADER_FAULT = 25
 KILLS_PER_LOST_FOLDER = 5
 LEADER_FAULTS = [("kill-leader", "leaders are killed"), ("hang-leader", "leaders hang")]
 PHASES = ["leaders are killed", "leaders hang", "nodes are killed"]
-
-
-class CallFailed(Exception):
-    """A call that has no result."""
-
-
-class Client:
-    """Calls tools over one connection, which is opened again after a failure."""
-
-    def __init__(self, address, key):
-        self.place = urllib.parse.urlsplit(address)
-        self.headers = {
-            "Authorization": f"Bearer {key}",
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-        }
-        self.connection = None
-        self.is_stale = False
-
-    def call(self, tool, **arguments):
-        """Returns the structured result. An answer that is an error, or no answer, raises `CallFailed`."""
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-        message["params"] = {"name": tool, "arguments": arguments}
-        try:
-            if self.connection is None:
-                place = self.place
-                self.connection = http.client.HTTPConnection(place.hostname, place.port, timeout=90)
-            self.connection.request("POST", self.place.path, json.dumps(message), self.headers)
-            response = self.connection.getresponse()
-            text = response.read()
-        except (OSError, http.client.HTTPException) as error:
-            self.close()
-            raise CallFailed(f"no answer: {error!r}") from error
-        if response.status != 200:
-            raise CallFailed(f"{response.status}: {text[:300]!r}")
-        answer = json.loads(text)
-        result = answer.get("result")
-        if result is None or result["isError"]:
-            raise CallFailed(json.dumps(answer.get("error") or result["content"])[:300])
-        self.is_stale = any("stale" in name for name in result.get("_meta", {}))
-        return result["structuredContent"]
-
-    def close(self):
-        if self.connection is not None:
-            self.connection.close()
-            self.connection = None
 
 
 class Outcomes:
