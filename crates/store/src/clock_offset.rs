@@ -5,8 +5,6 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use crate::{Archive, ArchiveError, Replication};
-
 /// Difference up to which clocks count as equal.
 const MAX_OFFSET: Duration = Duration::from_secs(5);
 
@@ -20,6 +18,17 @@ pub struct ClockOffset {
 }
 
 impl ClockOffset {
+    /// Compares the clock of the archive, which `read` returns in milliseconds since 1970, with that of
+    /// this machine.
+    pub(crate) fn measure<E>(read: impl FnOnce() -> Result<i64, E>) -> Result<Self, E> {
+        let (here, began_at) = (unix_milliseconds(), Instant::now());
+        let there = read()?;
+        let uncertainty = began_at.elapsed() / 2;
+        let half = i64::try_from(uncertainty.as_millis()).unwrap_or(i64::MAX);
+        let ahead_ms = there.saturating_sub(here).saturating_sub(half);
+        Ok(Self { ahead_ms, uncertainty })
+    }
+
     /// Returns the difference in seconds, as a metric.
     pub fn seconds(self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "offsets stay far below 2^53 ms")]
@@ -44,20 +53,6 @@ impl fmt::Display for ClockOffset {
             "the clock of this machine is {:.1} s {direction} that of the archive",
             seconds.abs()
         )
-    }
-}
-
-impl dyn Replication {
-    /// Compares the clock of the archive with that of this machine, and records the difference.
-    pub fn measure_clock(&self) -> Result<ClockOffset, ArchiveError> {
-        let (here, began_at) = (unix_milliseconds(), Instant::now());
-        let there = self.call(Archive::unix_milliseconds)?;
-        let uncertainty = began_at.elapsed() / 2;
-        let half = i64::try_from(uncertainty.as_millis()).unwrap_or(i64::MAX);
-        let ahead_ms = there.saturating_sub(here).saturating_sub(half);
-        let offset = ClockOffset { ahead_ms, uncertainty };
-        self.status().record_clock(offset);
-        Ok(offset)
     }
 }
 

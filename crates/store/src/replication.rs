@@ -7,8 +7,8 @@ use rusqlite::{Connection, Transaction};
 use vademecum_model::JournalLimits;
 
 use crate::{
-    Archive, ArchiveError, DerivedFtsTable, FetchProgress, FollowStatus, PartName, Store,
-    StoreError, TableChanges,
+    Archive, ArchiveError, ClockOffset, DerivedFtsTable, FetchProgress, FollowStatus, PartName,
+    Store, StoreError, TableChanges,
 };
 
 /// Connects the stores of a data folder with an archive.
@@ -47,6 +47,13 @@ impl dyn Replication {
         call: impl FnOnce(&dyn Archive) -> Result<T, ArchiveError>,
     ) -> Result<T, ArchiveError> {
         self.status().try_call(|| call(&**self.archive()))
+    }
+
+    /// Compares the clock of the archive with that of this machine, and records the difference.
+    pub fn measure_clock(&self) -> Result<ClockOffset, ArchiveError> {
+        let offset = ClockOffset::measure(|| self.call(Archive::unix_milliseconds))?;
+        self.status().record_clock(offset);
+        Ok(offset)
     }
 }
 
