@@ -1,6 +1,6 @@
 //! Suspension and removal of users, and their effect on running servers.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use rusqlite::Row;
 use vademecum_core::{auth::UserId, config::Quotas};
@@ -21,6 +21,8 @@ const DELETE_LOGIN_SESSIONS_SQL: &str = "DELETE FROM login_sessions WHERE user =
 /// Deletes a user, whose keys must be deleted already.
 const DELETE_USER_SQL: &str =
     "DELETE FROM users WHERE name = :name AND name = :name COLLATE BINARY";
+/// Lists the users whose sessions were ended.
+const ENDED_USERS_SQL: &str = "SELECT name, ended_at FROM ended_users";
 /// Tells running servers to end the sessions of a user.
 const END_SESSIONS_SQL: &str = "INSERT INTO ended_users (name, ended_at) \
      VALUES (:name, :now) \
@@ -144,14 +146,18 @@ impl Accounts {
         removed.map_err(store_error("remove a user"))
     }
 
-    /// Returns the users whose sessions ended at `since` or later, and when.
-    fn ended_users(&self, since: Timestamp) -> Result<Vec<(UserId, Timestamp)>, AccountError> {
+    /// Returns the users whose sessions were ended, and when, by the clock of the server that did it.
+    /// Creates no database.
+    fn ended_users(&self) -> Result<HashMap<UserId, Timestamp>, AccountError> {
+        if !self.store.may_have_rows() {
+            return Ok(HashMap::new());
+        }
         let read = |row: &Row<'_>| Ok((parse_column(row, "name")?, row.get("ended_at")?));
         let found = self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
-            let parameters: &[(&str, &dyn rusqlite::ToSql)] = &[(":since", &since)];
-            reader.query_all(include_str!("sql/ended_users.sql"), parameters, read)
+            reader.query_all(ENDED_USERS_SQL, &[], read)
         });
-        found.map_err(store_error("list the ended sessions"))
+        let found = found.map_err(store_error("list the ended sessions"))?;
+        Ok(found.into_iter().collect())
     }
 }
 
@@ -171,14 +177,17 @@ fn end_sessions(writer: &Writer<'_>, name: &UserId) -> Result<(), StoreError> {
 pub struct EndedUsers {
     accounts: Accounts,
     changes: ChangeDetector,
-    since: Timestamp,
+    /// The ends that were seen; `None` until they could be read. They are compared, not ordered,
+    /// because the clocks of servers differ.
+    known: Option<HashMap<UserId, Timestamp>>,
 }
 
 impl EndedUsers {
-    /// Starts to watch; earlier ends are not reported.
+    /// Starts to watch; earlier ends are not reported. Reads a file.
     pub fn watch(accounts: Accounts) -> Self {
         let changes = ChangeDetector::new(&accounts.store);
-        Self { accounts, changes, since: Timestamp::now() }
+        let known = accounts.ended_users().ok();
+        Self { accounts, changes, known }
     }
 
     /// Returns the users whose sessions ended since the last call. Costs one pragma if the database
@@ -188,10 +197,11 @@ impl EndedUsers {
         if !self.changes.check_for_change() {
             return Ok(Vec::new());
         }
-        let ended = self.accounts.ended_users(self.since)?;
-        let later = ended.iter().filter(|(_, at)| *at > self.since);
-        let users: Vec<UserId> = later.map(|(user, _)| user.clone()).collect();
-        self.since = ended.iter().map(|(_, at)| *at).max().unwrap_or(self.since);
+        let ended = self.accounts.ended_users()?;
+        let known = self.known.get_or_insert_with(|| ended.clone());
+        let new = ended.iter().filter(|(user, at)| known.get(*user) != Some(*at));
+        let users: Vec<UserId> = new.map(|(user, _)| user.clone()).collect();
+        *known = ended;
         Ok(users)
     }
 }
@@ -218,6 +228,13 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(2));
         accounts.remove_user(&ada).unwrap();
         assert_eq!(watch.take().unwrap(), std::slice::from_ref(&ada));
+        // The clock of the server that ends them is behind.
+        let ended = accounts.store.write(Durability::Full, |writer| {
+            let earlier = "2020-01-01T00:00:00.000Z";
+            writer.execute(END_SESSIONS_SQL, &[(":name", &eve.as_str()), (":now", &earlier)])
+        });
+        assert_eq!(ended.unwrap(), 1);
+        assert_eq!(watch.take().unwrap(), std::slice::from_ref(&eve));
         for unknown in [&ada, &eve] {
             assert!(matches!(accounts.suspend_user(unknown), Err(AccountError::UnknownUser(_))));
             assert!(matches!(accounts.remove_user(unknown), Err(AccountError::UnknownUser(_))));
