@@ -4,6 +4,7 @@ mod archive;
 mod archive_watch;
 mod custom_tools;
 mod ended_users;
+mod erasures;
 mod libraries;
 mod limits;
 mod monitoring;
@@ -21,7 +22,7 @@ use vademecum_tldw::TldwError;
 
 pub use self::archive::open_data_folder;
 use vademecum_accounts::{
-    Accounts, AuthError, Authenticator, DenyRules, EndedUsers, audit::AuditStore,
+    Accounts, AuthError, Authenticator, DenyRules, EndedUsers, ErasureWatch, audit::AuditStore,
 };
 use vademecum_actors::{
     Library, UserRegistry,
@@ -50,6 +51,7 @@ use self::{
     archive_watch::{bound_copies, watch_archive},
     custom_tools::{CustomTools, FileVersion},
     ended_users::watch_ended_users,
+    erasures::erase_copies,
     libraries::{followed_folders, open_user_registry},
     limits::{protocol_options, reader_limits},
     monitoring::MonitoredComponents,
@@ -337,15 +339,16 @@ impl App {
         actix::spawn(custom_tools.watch(self.settings.clone(), tools))
     }
 
-    /// Checks the archive for changes and bounds the copies of its libraries, until the tasks are
-    /// aborted.
+    /// Checks the archive for changes, bounds the copies of its libraries and erases those of removed
+    /// users, until the tasks are aborted.
     fn spawn_archive_watch(&self) -> Vec<JoinHandle<()>> {
         let Some(archive) = self.data.archive() else { return Vec::new() };
         let registry = Arc::clone(&self.user_registry);
         let cache_bytes = self.settings.archive.cache_bytes();
         vec![
             actix::spawn(watch_archive(Arc::clone(archive))),
-            actix::spawn(bound_copies(registry, cache_bytes)),
+            actix::spawn(bound_copies(Arc::clone(&registry), cache_bytes)),
+            actix::spawn(erase_copies(ErasureWatch::new(Accounts::new(&self.data)), registry)),
         ]
     }
 

@@ -2,7 +2,7 @@
 
 use std::{error::Error, io, path::PathBuf, process::ExitCode};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use vademecum_core::config::PublicUrl;
 use vademecum_services::check::{DamageRepair, ServerCheck};
 use vademecum_store::{ArchiveError, StoreError};
@@ -30,7 +30,8 @@ named, and neither shown nor changed. --repair restores it if its digest tells t
 damaged byte, or from a backup; no other row is changed.
 Full-text tables are rebuilt in one transaction, while writers wait; files
 that are replaced as a whole must not be open in another program.
-With [archive], it also says whether the archive is reached and has each file.
+With [archive], it also says whether the archive is reached and has each file,
+whether the clocks agree, and which servers have not erased copies of removed users.
 
 Exit codes: 0 without errors, 1 with errors; warnings are not errors.")]
 pub(super) struct Check {
@@ -43,6 +44,10 @@ pub(super) struct Check {
     /// With --repair: take damaged items without a right copy as they are, so that they are shown
     #[arg(long, requires = "repair")]
     keep_damaged: bool,
+    /// Do not wait for a server to erase copies of removed users, because its data folder does not
+    /// exist any more; ID is in the findings
+    #[arg(long, value_name = "ID")]
+    forget_node: Option<String>,
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
@@ -57,6 +62,11 @@ impl Check {
             // The check reports the archive, and files that do not follow it.
             Err(error) if is_of_archive(&error) => {}
             state => drop(state?),
+        }
+        if let Some(node) = &self.forget_node
+            && !app.accounts()?.forget_node(node)?
+        {
+            bail!("no server {node} follows the archive");
         }
         let check = ServerCheck {
             settings: app.settings(),

@@ -10,6 +10,7 @@ use vademecum_store::{ChangeDetector, Durability, StoreError, Writer};
 use super::{
     AccountError, Accounts,
     accounts::{READ_TIMEOUT, parse_column, store_error},
+    erasures::require_erasures,
 };
 
 /// Deletes the keys of a user.
@@ -131,7 +132,8 @@ impl Accounts {
         }
     }
 
-    /// Removes a user with all keys. Sessions end; the library is not touched. Fails with
+    /// Removes a user with all keys. Sessions end, and other nodes must erase their copies of the
+    /// library; the library itself is not touched. Fails with
     /// [`AccountError::UnknownUser`] if there is no such user.
     pub fn remove_user(&self, name: &UserId) -> Result<(), AccountError> {
         if self.find_user(name)?.is_none() {
@@ -141,6 +143,7 @@ impl Accounts {
             let this: &[(&str, &dyn rusqlite::ToSql)] = &[(":name", &name.as_str())];
             writer.execute(DELETE_KEYS_SQL, this)?;
             writer.execute(DELETE_USER_SQL, this)?;
+            require_erasures(writer, &self.data, name)?;
             end_sessions(writer, name)
         });
         removed.map_err(store_error("remove a user"))

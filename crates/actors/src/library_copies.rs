@@ -7,7 +7,7 @@ use std::{
     time::SystemTime,
 };
 
-use vademecum_store::{Database, Store};
+use vademecum_store::{Database, FileState, Store, create_private_folder};
 
 /// A copy of a library on this disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,10 +46,43 @@ pub(super) fn remove_unused(
     Ok(removed)
 }
 
+/// Moves a copy out of the way, into the folder `erased`, so that it is never opened again, and returns
+/// its place there. Returns `None` if the archive does not have all of it, and the place also if there
+/// is no copy any more.
+pub(super) fn move_copy(folder: &Path, erased: &Path) -> io::Result<Option<PathBuf>> {
+    let target = erased.join(folder.file_name().unwrap_or_default());
+    if !folder.exists() {
+        return Ok(Some(target));
+    }
+    if !has_only_copies(folder) {
+        return Ok(None);
+    }
+    create_private_folder(erased).map_err(io::Error::other)?;
+    erase(&target)?;
+    fs::rename(folder, &target)?;
+    Ok(Some(target))
+}
+
+/// Removes a copy that was moved. One that does not exist is removed already.
+pub(super) fn erase(moved: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(moved) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
 /// Returns whether the archive has all databases of a folder, so that they can be fetched again.
 fn is_copy(folder: &Path) -> bool {
     let mut stores = Database::LIBRARY.into_iter().map(|database| Store::new(database, folder));
     stores.all(|store| !store.path().exists() || store.is_archived().unwrap_or(false))
+}
+
+/// Returns whether all databases of a folder follow the archive, which need not have rows of them any
+/// more.
+fn has_only_copies(folder: &Path) -> bool {
+    let mut stores = Database::LIBRARY.into_iter().map(|database| Store::new(database, folder));
+    stores
+        .all(|store| matches!(store.file_state(), Ok(FileState::Missing | FileState::Following(_))))
 }
 
 fn list_copies(users: &Path) -> io::Result<Vec<LibraryCopy>> {
@@ -99,5 +132,24 @@ mod tests {
         // A database that the archive does not have is kept.
         fs::write(folder("ada").join("chacha.db"), "").unwrap();
         assert_eq!(remove_unused(users.path(), &open, 0).unwrap(), 0);
+    }
+
+    #[test]
+    fn interrupted_erasure_is_completed() {
+        let data = tempfile::tempdir().unwrap();
+        let (folder, erased) = (data.path().join("users/ada"), data.path().join("erased"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("index.db"), "vectors").unwrap();
+        let moved = move_copy(&folder, &erased).unwrap().unwrap();
+        assert!(!folder.exists() && moved.join("index.db").exists());
+        // The program ended here, and looks for the copy again.
+        let moved = move_copy(&folder, &erased).unwrap().unwrap();
+        erase(&moved).unwrap();
+        assert!(!moved.exists());
+        erase(&moved).unwrap();
+        fs::create_dir_all(&folder).unwrap();
+        Store::new(Database::Chacha, &folder).check_integrity().unwrap();
+        assert_eq!(move_copy(&folder, &erased).unwrap(), None, "the archive does not have it");
+        assert!(folder.join("chacha.db").exists());
     }
 }

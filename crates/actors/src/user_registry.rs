@@ -293,6 +293,22 @@ impl UserRegistry {
         library_copies::remove_unused(&self.config.data.path().join("users"), &open, max_bytes)
     }
 
+    /// Erases the copy of a removed user's library. Returns `false` while the library is open, because
+    /// a user of that name was added again, and if the folder has databases that the archive does not
+    /// have. Blocks.
+    pub fn erase_copy(&self, user: &UserId) -> io::Result<bool> {
+        let data = &self.config.data;
+        let folder = UserFolders::new(data).path(user);
+        // The library cannot be opened while the entry is held.
+        let entry = self.libraries.entry((user.clone(), None));
+        if matches!(entry, Entry::Occupied(_)) {
+            return Ok(false);
+        }
+        let moved = library_copies::move_copy(&folder, &data.path().join("erased"))?;
+        drop(entry);
+        moved.map_or(Ok(false), |moved| library_copies::erase(&moved).map(|()| true))
+    }
+
     /// Returns the idle timeout of conversations.
     pub fn idle_timeout(&self) -> Duration {
         self.sessions.idle_timeout()

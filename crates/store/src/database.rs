@@ -139,6 +139,7 @@ impl Database {
                 ARCHIVE_SCHEMA,
                 include_str!("../../../schemas/sqlite/server/0006_second_factors.sql"),
                 include_str!("../../../schemas/sqlite/server/0007_passkeys.sql"),
+                include_str!("../../../schemas/sqlite/server/0008_erasures.sql"),
             ],
             Self::Audit => {
                 &[include_str!("../../../schemas/sqlite/audit/0001_entries.sql"), ARCHIVE_SCHEMA]

@@ -8,6 +8,7 @@ mod custom_tools;
 mod damaged_rows;
 mod database_files;
 mod disk;
+mod erasures;
 mod findings;
 mod logins;
 mod orphans;

@@ -20,7 +20,7 @@ use super::{
     archive, clock, custom_tools,
     damaged_rows::DamageRepair,
     database_files::{DatabaseFile, DatabaseRole},
-    disk,
+    disk, erasures,
     findings::CheckFindings,
     logins, orphans, permissions, profiles, proxies, sandbox, vectors,
 };
@@ -169,6 +169,7 @@ impl ServerCheck<'_> {
             let place = server.path().display().to_string();
             clock::check_server(&Accounts::new(data), self.collections, &place, findings);
         }
+        erasures::check_erasures(self.collections.data(), findings);
         orphans::check_orphans(self.collections, self.syncs, data, self.repair, findings);
     }
 
