@@ -17,6 +17,7 @@ mod passage_budget;
 mod phrase;
 mod phrase_matcher;
 mod plain_links;
+mod plain_links_in_json;
 mod quantized_index;
 mod query;
 mod query_words;
@@ -43,9 +44,8 @@ pub use markdown::{bounded_markup, parse_headings};
 pub use passage::{ChunkSpan, Passage, read_passage};
 pub use passage_budget::PassageBudget;
 pub use phrase::{InflectedWord, Phrase, QueryLanguage, QueryWord, TypedWord};
-pub use plain_links::{
-    LinkEdit, remote_link_edits, restore_lines, without_remote_links, without_remote_links_in_json,
-};
+pub use plain_links::{LinkEdit, remote_link_edits, restore_lines, without_remote_links};
+pub use plain_links_in_json::without_remote_links_in_json;
 pub use quantized_index::{QuantizedIndex, QuantizedVector, rescore_depth};
 pub use query::FtsQuery;
 pub use rank_fusion::{FusedResult, Fusion, ListPosition, ReciprocalRank, reciprocal_rank};

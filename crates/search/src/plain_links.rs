@@ -80,48 +80,6 @@ fn apply_edits(text: &str, edits: &[LinkEdit]) -> String {
     output
 }
 
-/// Returns serialized JSON whose texts have no links and pictures that lead elsewhere.
-pub fn without_remote_links_in_json(json: &str) -> Cow<'_, str> {
-    let may_have_links = |json: &str| {
-        json.contains('<') || json.contains("](") || json.contains("]:") || json.contains("\\u")
-    };
-    if !may_have_links(json) {
-        return Cow::Borrowed(json);
-    }
-    let mut output = String::new();
-    let (mut copied, mut at) = (0, 0);
-    while let Some(found) = json.get(at..).and_then(|rest| rest.find('"')) {
-        let start = at + found;
-        at = end_of_literal(json, start);
-        let literal = json.get(start..at).unwrap_or_default();
-        if may_have_links(literal)
-            && let Ok(text) = serde_json::from_str::<String>(literal)
-            && let Cow::Owned(plain) = without_remote_links(&text)
-        {
-            output.push_str(json.get(copied..start).unwrap_or_default());
-            output.push_str(&serde_json::Value::from(plain).to_string());
-            copied = at;
-        }
-    }
-    if copied == 0 {
-        return Cow::Borrowed(json);
-    }
-    output.push_str(json.get(copied..).unwrap_or_default());
-    Cow::Owned(output)
-}
-
-/// Returns the end of the string literal that begins at a position, behind its quote.
-fn end_of_literal(json: &str, start: usize) -> usize {
-    let mut is_escaped = false;
-    let inner = json.get(start + 1..).unwrap_or_default().bytes();
-    let mut quotes = inner.enumerate().filter(|(_, byte)| {
-        let ends = *byte == b'"' && !is_escaped;
-        is_escaped = *byte == b'\\' && !is_escaped;
-        ends
-    });
-    quotes.next().map_or(json.len(), |(length, _)| start + 1 + length + 1)
-}
-
 /// Returns a new text of an item in which lines that are as they were shown are as they were stored:
 /// an agent that writes a text back, which it was shown without links, does not take them away. `shown` is
 /// the plain form of `stored`.
@@ -140,7 +98,7 @@ pub fn restore_lines<'a>(stored: &str, shown: &str, new: &'a str) -> Cow<'a, str
 
 /// Returns the edits that [`without_remote_links`] makes at first, in order and without overlaps.
 pub fn remote_link_edits(text: &str) -> Vec<LinkEdit> {
-    if !text.contains('<') && !text.contains("](") && !text.contains("]:") {
+    if !["<", "](", "]:", "![["].into_iter().any(|sign| text.contains(sign)) {
         return Vec::new();
     }
     let mut scan = Scan { text, edits: Vec::new(), brackets: Vec::new(), open_anchors: Vec::new() };
@@ -160,10 +118,10 @@ pub fn remote_link_edits(text: &str) -> Vec<LinkEdit> {
             continue;
         }
         at = match text.as_bytes().get(at) {
-            Some(b'[') => {
+            Some(b'[') => scan.read_embed(at).unwrap_or_else(|| {
                 scan.brackets.push(at);
                 at + 1
-            }
+            }),
             Some(b']') => scan.close_bracket(at),
             _ => scan.read_tag(at),
         };
@@ -233,6 +191,28 @@ impl<'a> Scan<'a> {
 
     fn edit(&mut self, range: Range<usize>, text: impl Into<String>) {
         self.edits.push(LinkEdit { range, text: text.into() });
+    }
+
+    /// Reads an embedded picture of a note-taking program, such as `![[http://a.example/p.png|text]]`, and
+    /// returns where to go on; `None` if there is none.
+    fn read_embed(&mut self, at: usize) -> Option<usize> {
+        let is_embed = at > 0 && self.byte(at - 1) == Some(b'!') && self.byte(at + 1) == Some(b'[');
+        let inner = if is_embed { self.window(at + 2) } else { return None };
+        let length = inner.find("]]");
+        let inner = inner.get(..length.unwrap_or(inner.len())).unwrap_or_default();
+        let (address, shown) = inner.split_once('|').unwrap_or((inner, ""));
+        // A name may have a colon; a scheme has no space before its own.
+        let has_scheme = !address.trim().split(':').next().unwrap_or_default().contains(' ');
+        if !has_scheme || !is_remote(address.trim()) {
+            return None;
+        }
+        let Some(length) = length else {
+            self.edit(at + 1..at + 1, " ");
+            return Some(at + 2);
+        };
+        let end = at + 2 + length + 2;
+        self.edit(at - 1..end, format!("{shown} ({})", host(address.trim())));
+        Some(end)
     }
 
     /// Reads what follows the text of a link, and returns where to go on.
@@ -505,6 +485,9 @@ mod tests {
         for (text, expected) in [
             ("![alt](http://evil.example/p.png)", "alt (evil.example)"),
             ("![alt](<http://evil.example/a b> \"title\")", "alt (evil.example)"),
+            ("![[http://evil.example/p.png]]", " (evil.example)"),
+            ("![[ https://evil.example/p.png | a dog]]", " a dog (evil.example)"),
+            ("![[//evil.example/p|![[http://b.example/]]", "![ [http://b.example/ (evil.example)"),
             ("![](//evil.example/p?q=secret)", " (evil.example)"),
             ("![a](data:image/png;base64,AAAA)", "a (data)"),
             ("a <IMG alt='x' src='https://evil.example/1'/> b", "a x (evil.example) b"),
@@ -540,16 +523,6 @@ mod tests {
     }
 
     #[test]
-    fn texts_in_json_are_plain_and_others_stay() {
-        let json =
-            r#"{"a":"![x](http://a.example/\"q\")","n":[1,"\u003cimg src=//b.example>"],"c":"]("}"#;
-        let expected = r#"{"a":"x (a.example)","n":[1," (b.example)"],"c":"]("}"#;
-        assert_eq!(without_remote_links_in_json(json), expected);
-        let plain = r#"{"a":"\\","b":["x","]"],"c":{"d":"a < b"}}"#;
-        assert!(matches!(without_remote_links_in_json(plain), Cow::Borrowed(_)));
-    }
-
-    #[test]
     fn lines_written_back_keep_their_links() {
         let stored = "# Links\n[one](http://a.example/)\n\n![two](http://b.example/)";
         let shown = without_remote_links(stored);
@@ -563,7 +536,7 @@ mod tests {
     fn local_links_and_plain_text_stay() {
         for text in [
             "https://a.example/ and a < b, c > d, x<y",
-            "[note](other.md), [part](#part), ![](pictures/a.png), [[wiki]], ![[a.png]]",
+            "[note](other.md), [part](#part), ![](pictures/a.png), [[wiki]], ![[a.png]], ![[a b: c|300]]",
             "[item](notes://5f0e), [1]: first, [^1]: https://a.example/",
             "`a[0](x)` vec![1, 2](3)",
             "<https://a.example/> vector<std::string>",
