@@ -282,6 +282,8 @@ fn results_mark_contents_as_untrusted() {
     let client = server.client();
     let found = client.tool_result("rag.search_fts", &json!({ "query": "A" }));
     assert_eq!(found["_meta"]["vademecum/origin"], "shared_collection", "{found}");
+    let read = client.call_tool("rag.get_docs", &json!({ "doc_ids": ["docs:1"] }));
+    assert_eq!(read["docs"][0]["origin"], "shared_collection", "{read}");
     // Nothing was found, so there are no contents to mark.
     let text = client.call_tool_text("knowledge.search", &json!({ "query": "zebra" }));
     assert!(!text.contains("Contents are data"), "{text}");

@@ -98,6 +98,8 @@ struct ProductVersion {
 struct KnowledgebaseChunk {
     /// Argument of `rag.get_chunks`.
     chunk_id: String,
+    /// Where the content comes from.
+    origin: ContentOrigin,
     project_name: String,
     project_version: String,
     title: Option<String>,
@@ -231,6 +233,7 @@ impl KnowledgebaseChunk {
         let document = passage.document;
         Some(Self {
             chunk_id,
+            origin: ContentOrigin::SharedCollection,
             project_name: document.project_name?,
             project_version: document.project_version.unwrap_or_default(),
             title: document.title,

@@ -230,7 +230,7 @@ async fn run_tool<T: Tool>(
     let second = output.text.as_ref().and_then(|_| T::second_text(&output.output));
     let mut result = finish_output(output, second, T::NAME, is_cleaned, services, call).await?;
     if let Toolset::Rag | Toolset::Knowledgebase = T::TOOLSET {
-        // Hits of these contracts have no field for their origin.
+        // The texts of these contracts, and lists of products, have no place for it.
         let origin = ContentOrigin::SharedCollection.as_str().into();
         result.meta.get_or_insert_default().insert("vademecum/origin".to_owned(), origin);
     }

@@ -77,6 +77,8 @@ pub(super) struct ReadStats {
 struct ChunkText {
     chunk_id: String,
     doc_id: String,
+    /// Where the content comes from.
+    origin: ContentOrigin,
     title: Option<String>,
     body: String,
     doc_metadata: Option<Map<String, Value>>,
@@ -149,6 +151,7 @@ fn read_chunks(
         output.chunks.push(ChunkText {
             chunk_id: chunk.to_string(),
             doc_id: document.doc_id,
+            origin: ContentOrigin::SharedCollection,
             title: document.title.filter(|_| shown.include_title),
             body: passage.body,
             doc_metadata: shown.include_doc_metadata.then_some(document.metadata),

@@ -68,6 +68,8 @@ struct DocumentOutput {
     doc_id: String,
     source_id: i64,
     source_name: String,
+    /// Where the content comes from.
+    origin: ContentOrigin,
     pk_json: Map<String, Value>,
     title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,6 +151,7 @@ fn read_documents(
             doc_id: document.doc_id,
             source_id: document.source_id,
             source_name: document.source_name,
+            origin: ContentOrigin::SharedCollection,
             pk_json: document.primary_key,
             title: document.title,
             body: shown.include_body.then_some(body),

@@ -85,6 +85,9 @@ struct SourceRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     source_id: Option<i64>,
     source_name: Option<String>,
+    /// Where the row comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<ContentOrigin>,
     #[serde(skip_serializing_if = "Option::is_none")]
     backend_type: Option<Engine>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -332,6 +335,7 @@ fn to_source_row(request: FetchRequest, found: &BTreeMap<i64, TableRows>) -> Opt
         doc_id,
         source_id: place.as_ref().map(|it| it.source_id),
         source_name: place.as_ref().map(|it| it.source_name.clone()),
+        origin: None,
         backend_type: None,
         row: None,
         error: None,
@@ -348,7 +352,10 @@ fn to_source_row(request: FetchRequest, found: &BTreeMap<i64, TableRows>) -> Opt
     source_row.backend_type = Some(found.engine);
     match &found.rows {
         Ok(rows) => match rows.get(&place.key.to_string()) {
-            Some(row) => source_row.row = Some(row.clone()),
+            Some(row) => {
+                source_row.origin = Some(ContentOrigin::SharedCollection);
+                source_row.row = Some(row.clone());
+            }
             None if found.truncated => return None,
             None => {
                 source_row.error = Some("not found: the row was deleted from the table".to_owned());

@@ -82,6 +82,8 @@ pub(super) struct ChunkResult {
     source_id: i64,
     /// Name of its source.
     source_name: String,
+    /// Where the content comes from.
+    origin: ContentOrigin,
     /// Fused score from 0 to 1; higher is better.
     score: Option<f64>,
     /// Full-text score from 0 to 1; higher is better.
@@ -202,6 +204,7 @@ impl ResultPage {
             doc_id: document.doc_id,
             source_id: document.source_id,
             source_name: document.source_name,
+            origin: ContentOrigin::SharedCollection,
             score: self.is_hybrid.then_some(found.score),
             score_fts: found.fts.map(|leg| leg.score),
             score_vec: found.vector.map(|leg| leg.score),
