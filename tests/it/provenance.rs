@@ -5,7 +5,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 
 use crate::{
-    support::{HttpClient, Library, McpClient, Server},
+    support::{Browser, HttpClient, Library, McpClient, Server},
     writing::{WRITE_ENABLED, create_note, read_note},
 };
 
@@ -320,12 +320,37 @@ fn deny_rule_by_origin_hides_items_of_agents() {
 }
 
 #[test]
+fn pages_name_agents_and_origins() {
+    let library = library_with_mail();
+    let server = library.serve_with_settings(WRITE_ENABLED);
+    let (first, _) = write_twice(&server);
+    let settings = library.file_path("settings.toml");
+    let link = library.run(&["login", "--config", settings.to_str().unwrap()]).stdout;
+    let browser = Browser::of(&server);
+    assert_eq!(browser.redeem_link(&link).status, 303);
+    let found = browser.get("/search?q=amber").body;
+    assert!(found.contains("from mail") && !found.contains("written by"), "{found}");
+    let mark = "written by agent first-agent, from mail";
+    let found = browser.get("/search?q=beacon").body;
+    assert!(found.contains(mark), "{found}");
+    let id = first["id"].as_str().unwrap();
+    let item = browser.get(&format!("/i/notes/{id}")).body;
+    assert!(item.contains(mark), "{item}");
+    let stove = browser.get("/search?q=stove").body;
+    assert!(stove.contains("The iron") && !stove.contains("from a file"), "{stove}");
+    let stove = stove.split_once("href=\"/i/notes/").unwrap().1.split_once('"').unwrap().0;
+    let stove = browser.get(&format!("/i/notes/{stove}")).body;
+    assert!(stove.contains("from a file"), "{stove}");
+}
+
+#[test]
 fn pictures_and_links_of_answers_lead_nowhere() {
     let library = Library::new();
     let text = "# Kiln\n\nThe kiln ![logo](https://evil.example/k.png?q=secret) burns.\n\
                 Read [the page](https://evil.example/page).\n\
                 <img src=\"https://evil.example/i.png\" alt=\"kiln\">\n\
-                ![ref][r] and [local](other.md)\n\n[r]: https://evil.example/r.png\n\n\
+                ![ref][r] and [local](other.md) ![[https://evil.example/e.png|seal]]\n\n\
+                [r]: https://evil.example/r.png\n\n\
                 ```html\n<img src=\"https://code.example/\">\n```\n";
     library.import_file("notes", "kiln.md", text);
     let server = library.serve_with_settings(WRITE_ENABLED);
@@ -340,7 +365,7 @@ fn pictures_and_links_of_answers_lead_nowhere() {
         "The kiln logo (evil.example) burns.",
         "Read the page (https://evil.example/page).",
         "\nkiln (evil.example)\n",
-        "![ref][r] and [local](other.md)",
+        "![ref][r] and [local](other.md) seal (evil.example)",
         "\n[r] https://evil.example/r.png\n",
         "<img src=\"https://code.example/\">",
     ] {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use maud::{Markup, html};
 use pulldown_cmark::HeadingLevel;
 use serde_json::{Map, Value};
-use vademecum_model::{Hit, Uri};
+use vademecum_model::{ContentOrigin, Hit, Uri};
 use vademecum_search::Item;
 use vademecum_services::permalink::item_path;
 use vademecum_tools::{LinkedItem, LinksResponse};
@@ -15,7 +15,10 @@ use super::{
     Page,
     link_picture::link_picture,
     markdown::{MarkdownText, is_web_address},
-    parts::{date, day, display_title, entry, minute, path_with, source_label, tag_link, tags},
+    parts::{
+        date, day, display_title, entry, minute, origin_mark, path_with, source_label, tag_link,
+        tags,
+    },
 };
 
 /// Length of the snippet of a match, in characters.
@@ -91,6 +94,11 @@ fn about(meta: &Hit) -> Markup {
                 span { "in " (folder) }
             }
             @if let Some(kind) = &meta.media_type { span { (kind) } }
+            @if let Some(origin) = origin_mark(meta) {
+                span.origin dir="auto" { (origin) }
+            } @else if meta.origin == ContentOrigin::ImportedFile {
+                span { "from a file" }
+            }
             @if let Some(url) = meta.url.as_deref().filter(|url| is_web_address(url)) {
                 a href=(url) rel="noreferrer" { "Original" }
             }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use maud::{Markup, html};
 use url::form_urlencoded;
-use vademecum_model::{Highlight, Hit, SourceName, Timestamp};
+use vademecum_model::{ContentOrigin, Highlight, Hit, SourceName, Timestamp};
 use vademecum_services::permalink::item_path;
 
 /// Returns the name of a source for people.
@@ -95,12 +95,49 @@ pub(super) fn entry(hit: &Hit, query: &str) -> Markup {
                     span { "in " (folder) }
                 }
                 @if let Some(kind) = &hit.media_type { span { (kind) } }
+                @if let Some(origin) = origin_mark(hit) { span.origin dir="auto" { (origin) } }
                 @for tag in tags(hit).iter().take(6) { (tag_link(tag)) }
             }
             @if let Some(newer) = hit.superseded_by.first() {
                 p.about { "Replaced by " a href=(item_path(&newer.uri, None)) { (newer.title) } }
             }
         }
+    }
+}
+
+/// Returns who wrote an item and where its text comes from, if strangers or agents had a part in it: `from
+/// mail`, or `written by agent claude, from mail` for an agent that had been shown mail.
+pub(super) fn origin_mark(hit: &Hit) -> Option<String> {
+    let mut parts = Vec::new();
+    if !hit.agents.is_empty() {
+        parts.push(format!("written by agent {}", hit.agents.join(", ")));
+    } else if hit.origin == ContentOrigin::Agent {
+        parts.push("written by an agent".to_owned());
+    }
+    let origins = hit.origins();
+    let is_told = |origin: &ContentOrigin| match origin {
+        // The name of the source tells it.
+        ContentOrigin::SharedCollection if hit.source == SourceName::Collections => false,
+        origin => origin.is_foreign(),
+    };
+    let from: Vec<&str> = origins.iter().filter(is_told).map(origin_name).collect();
+    if !from.is_empty() {
+        parts.push(format!("from {}", from.join(" and ")));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn origin_name(origin: ContentOrigin) -> &'static str {
+    match origin {
+        ContentOrigin::Own => "you",
+        ContentOrigin::ImportedFile => "a file",
+        ContentOrigin::Agent => "an agent",
+        ContentOrigin::Unknown => "an unknown origin",
+        ContentOrigin::Database => "a database",
+        ContentOrigin::SharedCollection => "a collection",
+        ContentOrigin::Feed => "a feed",
+        ContentOrigin::WebPage => "a web page",
+        ContentOrigin::Mail => "mail",
     }
 }
 
@@ -169,6 +206,8 @@ pub(crate) fn problem_content(text: &str) -> Markup {
 
 #[cfg(test)]
 mod tests {
+    use vademecum_model::{ItemId, Uri};
+
     use super::*;
 
     #[test]
@@ -176,6 +215,28 @@ mod tests {
         let ranges = [(2, 5), (4, 6), (7, 99)].map(|(start, end)| Highlight { start, end });
         let shown = marked("a <b> ö", &ranges).into_string();
         assert_eq!(shown, "a <mark>&lt;b&gt;</mark> ö");
+    }
+
+    #[test]
+    fn origin_names_agents_and_strangers() {
+        use ContentOrigin::{Agent, Feed, ImportedFile, Mail, Own, WebPage};
+        let hit = |origin, agents: &[&str], derived_origins: &[ContentOrigin]| Hit {
+            origin,
+            agents: agents.iter().map(ToString::to_string).collect(),
+            derived_origins: derived_origins.to_vec(),
+            ..Hit::new(Uri::item(SourceName::Notes, "1"), ItemId::from("1"))
+        };
+        let mark = |origin, agents: &[&str], derived: &[ContentOrigin]| {
+            origin_mark(&hit(origin, agents, derived))
+        };
+        assert_eq!(mark(Own, &[], &[]), None);
+        assert_eq!(mark(ImportedFile, &[], &[]), None);
+        assert_eq!(mark(Mail, &[], &[]).unwrap(), "from mail");
+        assert_eq!(mark(Agent, &["a", "b"], &[Own]).unwrap(), "written by agent a, b");
+        let both = mark(WebPage, &["a"], &[Mail, Feed]).unwrap();
+        assert_eq!(both, "written by agent a, from mail and a web page and a feed");
+        let document = Hit::new(Uri::item(SourceName::Collections, "1"), ItemId::from("1"));
+        assert_eq!(origin_mark(&document), None);
     }
 
     #[test]
