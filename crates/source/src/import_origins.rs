@@ -20,6 +20,9 @@ const DELETE_BASE_SQL: &str = "DELETE FROM import_bases WHERE source = :source A
 /// Selects the first origin of each item of `:source`.
 const FIRST_ORIGINS_SQL: &str =
     "SELECT item, MIN(origin) AS origin FROM imported WHERE source = :source GROUP BY item";
+/// Selects the origins of `:item`.
+const ITEM_ORIGINS_SQL: &str =
+    "SELECT origin FROM imported WHERE source = :source AND item = :item ORDER BY origin";
 /// Selects the item imported from `:origin`, its fingerprint, and the time of its last change in the
 /// library.
 const KNOWN_SQL: &str =
@@ -76,6 +79,16 @@ pub fn imported_item(
     origin: &str,
 ) -> Result<Option<String>, StoreError> {
     Ok(find_origin(writer, source, origin)?.map(|known| known.item))
+}
+
+/// Returns the origins from which an item was imported.
+pub fn item_origins(
+    reader: &Reader<'_>,
+    source: &str,
+    item: &str,
+) -> Result<Vec<String>, StoreError> {
+    let of_item = named_params! { ":source": source, ":item": item };
+    reader.query_all(ITEM_ORIGINS_SQL, of_item, |row| row.get("origin"))
 }
 
 /// Changes the origin of items after a file was renamed.

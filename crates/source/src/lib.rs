@@ -21,8 +21,8 @@ mod word_forms;
 pub use error::SourceError;
 pub use import_origins::{
     KnownOrigin, OWN_DIGEST, find_origin, first_origins, forget_local_changes, imported_item,
-    list_changed_items, list_origins, record_local_change, record_local_item, record_origin,
-    record_planned_file, remove_imported, rename_origin, save_imported,
+    item_origins, list_changed_items, list_origins, record_local_change, record_local_item,
+    record_origin, record_planned_file, remove_imported, rename_origin, save_imported,
 };
 pub use item_table::{ItemTable, KeywordStamp, KeywordTables, OwnStatements};
 pub use listing::ListStatements;

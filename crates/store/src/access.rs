@@ -10,7 +10,7 @@ use std::path::MAIN_SEPARATOR;
 use rusqlite::{Connection, named_params};
 use vademecum_model::{ItemAccess, SourceName, pattern_to_like};
 
-use super::Database;
+use super::{Database, item_damage::sound_items_sql};
 
 /// Denies a folder.
 const ACCESS_ADD_FOLDER_SQL: &str = "INSERT OR IGNORE INTO temp.access_folders (source, first, beyond) \
@@ -87,5 +87,6 @@ pub(super) fn restrict_connection(
             )?;
         }
     }
+    connection.execute_batch(&sound_items_sql(database))?;
     connection.execute_batch(database.access_views())
 }

@@ -88,6 +88,7 @@ impl Database {
                 ARCHIVE_SCHEMA,
                 PROVENANCE_SCHEMA,
                 include_str!("../../../schemas/sqlite/chacha/0016_row_digests.sql"),
+                include_str!("../../../schemas/sqlite/chacha/0017_access_keys.sql"),
             ],
             Self::Media => &[
                 include_str!("../../../schemas/sqlite/media/0001_core.sql"),
@@ -102,6 +103,7 @@ impl Database {
                 ARCHIVE_SCHEMA,
                 PROVENANCE_SCHEMA,
                 include_str!("../../../schemas/sqlite/media/0012_row_digests.sql"),
+                include_str!("../../../schemas/sqlite/media/0013_access_keys.sql"),
             ],
             Self::Prompts => &[
                 include_str!("../../../schemas/sqlite/prompts/0001_core.sql"),
@@ -115,6 +117,7 @@ impl Database {
                 ARCHIVE_SCHEMA,
                 PROVENANCE_SCHEMA,
                 include_str!("../../../schemas/sqlite/prompts/0011_row_digests.sql"),
+                include_str!("../../../schemas/sqlite/prompts/0012_access_keys.sql"),
             ],
             Self::Imports => &[
                 include_str!("../../../schemas/sqlite/imports/0001_files.sql"),

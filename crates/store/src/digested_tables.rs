@@ -57,6 +57,23 @@ const PROMPTS: [TableItem; 3] = [
     ("PromptKeywordLinks", "'prompts'", "prompt_id"),
 ];
 
+/// Tables that link tags and origins to items.
+pub(super) const LINKING_TABLES: [&str; 6] = [
+    "note_keywords",
+    "conversation_keywords",
+    "MediaKeywords",
+    "PromptKeywordLinks",
+    "imported",
+    "provenance",
+];
+/// Columns of items that rules of access read, besides an INTEGER PRIMARY KEY.
+const RULED_COLUMNS: [(&str, &[&str]); 4] = [
+    ("notes", &["id"]),
+    ("conversations", &["id"]),
+    ("character_cards", &["tags"]),
+    ("Media", &["type", "url"]),
+];
+
 /// A table whose rows have digests.
 #[derive(Debug)]
 pub struct DigestedTable {
@@ -70,6 +87,8 @@ pub struct DigestedTable {
     pub(super) item_sql: &'static str,
     /// The INTEGER PRIMARY KEY, if there is one. It is not part of the digest.
     pub(super) row_key: Option<String>,
+    /// Whether its rows have numbers besides the primary key.
+    has_rowid: bool,
     /// Columns of the primary key.
     key: Vec<String>,
     /// All other columns, with their defaults.
@@ -134,7 +153,18 @@ impl DigestedTable {
         let key = key.into_iter().map(|(column, ..)| column.clone()).collect();
         let others = columns.into_iter().filter(|(column, ..)| Some(column) != row_key.as_ref());
         let columns = others.map(|(column, _, _, default)| (column, default)).collect();
-        Ok(Self { number, name, source_sql, item_sql, row_key, key, columns })
+        Ok(Self { number, name, source_sql, item_sql, row_key, has_rowid, key, columns })
+    }
+
+    /// Returns the table as `stored` for statements that verify its rows. They must not read an index
+    /// instead, which may still have the right values of a damaged row.
+    pub(super) fn rows_sql(&self) -> String {
+        let name = self.name;
+        if self.has_rowid {
+            return format!("main.{name} AS stored NOT INDEXED");
+        }
+        // The table itself.
+        format!("main.{name} AS stored INDEXED BY sqlite_autoindex_{name}_1")
     }
 
     /// Returns the key of a row in `row_digests`, in SQL.
@@ -156,6 +186,25 @@ impl DigestedTable {
         format!("vademecum_row_digest({})", values.join(", "))
     }
 
+    /// Returns what rules of access depend on: for a link to a tag or an origin, its item; for an item, the
+    /// columns that rules read. NULL for other tables.
+    pub(super) fn access_key_sql(&self, row: &str) -> String {
+        if LINKING_TABLES.contains(&self.name) {
+            // A literal, or a column.
+            let qualifier =
+                if self.source_sql.starts_with('\'') { String::new() } else { format!("{row}.") };
+            let (source, item) = (self.source_sql, self.item_sql);
+            return format!("vademecum_row_key({qualifier}{source}, CAST({row}.{item} AS TEXT))");
+        }
+        match RULED_COLUMNS.iter().find(|(table, _)| *table == self.name) {
+            Some((_, columns)) => {
+                let columns = columns.iter().map(|column| format!("{row}.{column}"));
+                format!("vademecum_row_key({})", columns.collect::<Vec<_>>().join(", "))
+            }
+            None => "NULL".to_owned(),
+        }
+    }
+
     /// Returns the triggers that write the digest of each row that the connection writes.
     fn triggers_sql(&self) -> String {
         let Self { number, name, .. } = self;
@@ -164,11 +213,13 @@ impl DigestedTable {
         let known = |key: &str| {
             format!("FROM main.row_digests WHERE table_number = {number} AND key = {key}")
         };
+        let access_key = self.access_key_sql("NEW");
         let put = |digest: &str| {
             format!(
-                "INSERT INTO row_digests (table_number, key, digest) \
-                 VALUES ({number}, {new_key}, {digest}) \
-                 ON CONFLICT (table_number, key) DO UPDATE SET digest = excluded.digest;"
+                "INSERT INTO row_digests (table_number, key, digest, access_key) \
+                 VALUES ({number}, {new_key}, {digest}, {access_key}) \
+                 ON CONFLICT (table_number, key) DO UPDATE \
+                 SET digest = excluded.digest, access_key = excluded.access_key;"
             )
         };
         let remove =

@@ -38,6 +38,8 @@ pub struct StoreProblem {
 pub enum DamagedPart {
     /// Rows that are stored nowhere else.
     Rows,
+    /// Values or order of rows of this table. Its pages are sound, so that its digests can tell the rows.
+    RowValues(String),
     /// A reference to a row that is missing.
     References,
     /// An index of this table, which can be rebuilt from its rows.
@@ -103,9 +105,14 @@ fn classify_problems(connection: &Connection, messages: Vec<String>) -> Vec<Stor
         let messages = run_integrity_check(connection, Some(&table));
         let (of_indexes, of_rows): (Vec<_>, Vec<_>) =
             messages.into_iter().partition(|message| is_of_index(connection, message));
-        let index = words.is_none().then(|| DamagedPart::Index(table.clone()));
-        let rows = words.map_or(DamagedPart::Rows, DamagedPart::FullText);
-        for (part, messages) in [(index.unwrap_or(rows.clone()), of_indexes), (rows, of_rows)] {
+        let (index, rows) = match words {
+            Some(words) => (DamagedPart::FullText(words.clone()), DamagedPart::FullText(words)),
+            None if of_rows.iter().all(|message| is_of_values(message)) => {
+                (DamagedPart::Index(table.clone()), DamagedPart::RowValues(table.clone()))
+            }
+            None => (DamagedPart::Index(table.clone()), DamagedPart::Rows),
+        };
+        for (part, messages) in [(index, of_indexes), (rows, of_rows)] {
             let first = messages.into_iter().take(MAX_PROBLEMS_PER_TABLE);
             problems.extend(first.map(|what| StoreProblem {
                 part: part.clone(),
@@ -140,6 +147,14 @@ fn is_of_index(connection: &Connection, message: &str) -> bool {
     let Some(root) = tree.and_then(|number| number.parse::<i64>().ok()) else { return false };
     let is_index = connection.prepare(INDEX_ROOT_SQL).and_then(|mut it| it.exists([root]));
     is_index.unwrap_or(false)
+}
+
+/// Returns whether a message of the integrity check concerns the values or the order of rows, and not pages.
+fn is_of_values(message: &str) -> bool {
+    let values =
+        ["row not in PRIMARY KEY order for ", "NULL value in ", "CHECK constraint failed in "];
+    let kinds = ["TEXT value in ", "NUMERIC value in "];
+    values.iter().chain(&kinds).any(|start| message.starts_with(start))
 }
 
 /// Returns all tables, each with the full-text table it belongs to.

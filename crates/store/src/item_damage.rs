@@ -1,11 +1,11 @@
-//! Verification of the rows of one item when it is read.
+//! Verification of the rows of one item when it is read, and of its tags and origins when rules judge it.
 
 use std::{fmt::Write as _, sync::OnceLock};
 
-use rusqlite::ToSql;
+use rusqlite::{Connection, ToSql};
 use vademecum_model::SourceName;
 
-use super::{Database, Reader, StoreError, row_digest::is_sealed};
+use super::{Database, DigestedTable, Reader, StoreError};
 
 /// Rows of an item that are about to be shown.
 #[derive(Clone, Copy, Debug)]
@@ -22,69 +22,95 @@ pub enum ShownRows<'a> {
 }
 
 /// A table, and the condition for its rows of the item `:id`.
-type ItemRows = (&'static str, &'static str);
+type ItemRows<'a> = (&'a str, &'a str);
 
-const NOTES: &[ItemRows] = &[
-    ("notes", "stored.id = :id"),
-    ("note_keywords", "stored.note_id = :id"),
-    (
-        "keywords",
-        "stored.id IN (SELECT keyword_id FROM main.note_keywords AS link WHERE link.note_id = :id)",
-    ),
-];
-const CHATS: &[ItemRows] = &[
-    ("conversations", "stored.id = :id"),
-    ("conversation_keywords", "stored.conversation_id = :id"),
-    (
-        "keywords",
-        "stored.id IN (SELECT keyword_id FROM main.conversation_keywords AS link \
-         WHERE link.conversation_id = :id)",
-    ),
-];
-const HIT_MESSAGE: &[ItemRows] = &[
-    ("messages", "stored.id = :message"),
-    ("messages", "stored.conversation_id = :id AND stored.position = 0 AND :message IS NULL"),
-];
-const MESSAGES: &[ItemRows] = &[
-    ("messages", "stored.conversation_id = :id"),
-    (
-        "message_metadata",
-        "stored.message_id IN (SELECT message.id FROM main.messages AS message \
-         WHERE message.conversation_id = :id)",
-    ),
-];
-const CHARACTERS: &[ItemRows] = &[("character_cards", "stored.id = :id")];
-const MEDIA: &[ItemRows] = &[
-    ("Media", "stored.id = :id"),
-    ("MediaKeywords", "stored.media_id = :id"),
-    ("DocumentDates", "stored.media_id = :id"),
-    (
-        "Keywords",
-        "stored.id IN (SELECT keyword_id FROM main.MediaKeywords AS link WHERE link.media_id = :id)",
-    ),
-];
-const MEDIA_PARTS: &[ItemRows] = &[
-    ("DocumentVersions", "stored.media_id = :id"),
-    ("UnvectorizedMediaChunks", "stored.media_id = :id"),
-    ("Transcripts", "stored.media_id = :id"),
-];
-const PROMPTS: &[ItemRows] = &[
-    ("Prompts", "stored.id = :id"),
-    ("PromptKeywordLinks", "stored.prompt_id = :id"),
-    (
-        "PromptKeywordsTable",
-        "stored.id IN (SELECT keyword_id FROM main.PromptKeywordLinks AS link \
-         WHERE link.prompt_id = :id)",
-    ),
-];
-const ORIGIN: &[ItemRows] = &[
-    ("imported", "stored.source = :source AND stored.item = :id"),
-    ("provenance", "stored.source = :source AND stored.item = :id"),
-];
-const VERSIONS: &[ItemRows] = &[
-    ("changes", "stored.source = :source AND stored.item = :id"),
-    ("import_bases", "stored.source = :source AND stored.item = :id"),
-];
+/// The tables of a source.
+struct ItemTables {
+    database: Database,
+    /// The table of items.
+    item: ItemRows<'static>,
+    /// Identifier of an item of that table, in SQL.
+    id: &'static str,
+    /// The links of items to tags, their column with the item, and the tags.
+    tags: Option<(&'static str, &'static str, &'static str)>,
+    /// Further rows of an item that hits show.
+    hit: &'static [ItemRows<'static>],
+    /// Rows that are read with a whole item.
+    parts: &'static [ItemRows<'static>],
+    /// An index, and what finds the entry of an item in it. Entries have the number of their row, so they
+    /// tell a row whose own number is damaged.
+    numbered_by: Option<(&'static str, &'static str)>,
+}
+
+const NOTES: ItemTables = ItemTables {
+    database: Database::Chacha,
+    item: ("notes", "stored.id = :id"),
+    id: "notes.id",
+    tags: Some(("note_keywords", "note_id", "keywords")),
+    hit: &[],
+    parts: &[],
+    numbered_by: None,
+};
+const CHATS: ItemTables = ItemTables {
+    database: Database::Chacha,
+    item: ("conversations", "stored.id = :id"),
+    id: "conversations.id",
+    tags: Some(("conversation_keywords", "conversation_id", "keywords")),
+    hit: &[
+        ("messages", "stored.id = :message"),
+        ("messages", "stored.conversation_id = :id AND stored.position = 0 AND :message IS NULL"),
+    ],
+    parts: &[
+        ("messages", "stored.conversation_id = :id"),
+        (
+            "message_metadata",
+            "stored.message_id IN (SELECT message.id FROM main.messages AS message \
+             WHERE message.conversation_id = :id)",
+        ),
+    ],
+    numbered_by: None,
+};
+const CHARACTERS: ItemTables = ItemTables {
+    database: Database::Chacha,
+    item: ("character_cards", "stored.id = :id"),
+    id: "CAST(character_cards.id AS TEXT)",
+    tags: None,
+    hit: &[],
+    parts: &[],
+    numbered_by: Some((
+        "characters_listed",
+        "same.deleted = 0 AND same.last_modified = character_cards.last_modified",
+    )),
+};
+const MEDIA: ItemTables = ItemTables {
+    database: Database::Media,
+    item: ("Media", "stored.id = :id"),
+    id: "CAST(Media.id AS TEXT)",
+    tags: Some(("MediaKeywords", "media_id", "Keywords")),
+    hit: &[("DocumentDates", "stored.media_id = :id")],
+    parts: &[
+        ("DocumentDates", "stored.media_id = :id"),
+        ("DocumentVersions", "stored.media_id = :id"),
+        ("UnvectorizedMediaChunks", "stored.media_id = :id"),
+        ("Transcripts", "stored.media_id = :id"),
+    ],
+    numbered_by: Some(("sqlite_autoindex_Media_1", "same.uuid = Media.uuid")),
+};
+const PROMPTS: ItemTables = ItemTables {
+    database: Database::Prompts,
+    item: ("Prompts", "stored.id = :id"),
+    id: "CAST(Prompts.id AS TEXT)",
+    tags: Some(("PromptKeywordLinks", "prompt_id", "PromptKeywordsTable")),
+    hit: &[],
+    parts: &[],
+    numbered_by: Some(("sqlite_autoindex_Prompts_1", "same.name = Prompts.name")),
+};
+const OF_ITEM: &str = "stored.source = :source AND stored.item = :id";
+/// The tables of origins, and their index by item. Rules ask the same index, so that they see nothing else
+/// than what is verified.
+const ORIGINS: [(&str, &str); 2] =
+    [("imported", "imported_by_item"), ("provenance", "sqlite_autoindex_provenance_1")];
+const VERSIONS: &[ItemRows<'_>] = &[("changes", OF_ITEM), ("import_bases", OF_ITEM)];
 
 impl Reader<'_> {
     /// Fails if a row of an item differs from what was written. Rows without a digest are trusted.
@@ -94,56 +120,190 @@ impl Reader<'_> {
         id: &str,
         rows: ShownRows<'_>,
     ) -> Result<(), StoreError> {
-        let Some(sql) = damage_sql(source, rows) else { return Ok(()) };
+        let Some(sql) = item_damage_sql(source, rows) else { return Ok(()) };
         let (name, message) =
             (source.as_str(), if let ShownRows::Hit { message } = rows { message } else { None });
         let all: [(&str, &dyn ToSql); 3] =
             [(":id", &id), (":source", &name), (":message", &message)];
         let given: Vec<_> = all.into_iter().filter(|(name, _)| sql.contains(name)).collect();
-        let digests = self.query_all(sql, &given, |row| row.get::<_, i64>("digest"))?;
-        // A digest may be damaged itself.
-        if digests.into_iter().any(is_sealed) { Err(self.damaged_item()) } else { Ok(()) }
+        match self.query_first(sql, &given, |_| Ok(()))? {
+            Some(()) => Err(self.damaged_item()),
+            None => Ok(()),
+        }
     }
 }
 
-/// Returns the statement that selects the digests of the damaged rows of an item.
-fn damage_sql(source: SourceName, rows: ShownRows<'_>) -> Option<&'static str> {
+/// Returns the statement that selects the damaged rows of the item `:id` of `:source`.
+fn item_damage_sql(source: SourceName, rows: ShownRows<'_>) -> Option<&'static str> {
     static STATEMENTS: [[OnceLock<String>; 3]; 5] = [const { [const { OnceLock::new() }; 3] }; 5];
-    let (index, database, item, hit, parts): (usize, _, _, &[ItemRows], &[ItemRows]) = match source
-    {
-        SourceName::Notes => (0, Database::Chacha, NOTES, &[], &[]),
-        SourceName::Chats => (1, Database::Chacha, CHATS, HIT_MESSAGE, MESSAGES),
-        SourceName::Characters => (2, Database::Chacha, CHARACTERS, &[], &[]),
-        SourceName::Media => (3, Database::Media, MEDIA, &[], MEDIA_PARTS),
-        SourceName::Prompts => (4, Database::Prompts, PROMPTS, &[], &[]),
+    let (index, tables) = match source {
+        SourceName::Notes => (0, &NOTES),
+        SourceName::Chats => (1, &CHATS),
+        SourceName::Characters => (2, &CHARACTERS),
+        SourceName::Media => (3, &MEDIA),
+        SourceName::Prompts => (4, &PROMPTS),
         SourceName::Collections => return None,
     };
-    let (scope, tables): (usize, &[&[ItemRows]]) = match rows {
-        ShownRows::Hit { .. } => (0, &[item, hit, ORIGIN]),
-        ShownRows::Item => (1, &[item, parts, ORIGIN]),
-        ShownRows::Versions => (2, &[item, parts, ORIGIN, VERSIONS]),
+    let (scope, parts): (usize, &[&[ItemRows<'_>]]) = match rows {
+        ShownRows::Hit { .. } => (0, &[tables.hit]),
+        ShownRows::Item => (1, &[tables.parts]),
+        ShownRows::Versions => (2, &[tables.parts, VERSIONS]),
     };
     let statement = STATEMENTS.get(index)?.get(scope)?;
-    Some(statement.get_or_init(|| union_sql(database, tables)))
+    Some(statement.get_or_init(|| {
+        let mut damage = DamageSql { database: tables.database, sql: String::new() };
+        damage.add_changed(tables.item, "");
+        damage.add_links(tables);
+        parts.iter().copied().flatten().for_each(|rows| damage.add_changed(*rows, ""));
+        damage.sql
+    }))
 }
 
-fn union_sql(database: Database, rows: &[&[ItemRows]]) -> String {
-    let mut sql = String::new();
-    for (name, condition) in rows.iter().copied().flatten() {
-        let Some(table) = database.digested_tables().iter().find(|it| it.name == *name) else {
-            continue;
-        };
-        let (union, number) = (if sql.is_empty() { "" } else { " UNION ALL " }, table.number);
+/// Returns the definitions of views of the items of a database whose tags and origins are certain:
+/// `sound_` and the name of the table. Rules of access judge no others, because a damaged key hides a
+/// tag or an origin from them.
+pub(super) fn sound_items_sql(database: Database) -> String {
+    let mut views = String::new();
+    for (source, tables) in sources_of(database) {
+        let mut damage = DamageSql { database, sql: String::new() };
+        damage.add_item(tables);
+        damage.add_links(tables);
+        let name = tables.item.0;
+        let of_item =
+            damage.sql.replace(":source", &format!("'{source}'")).replace(":id", tables.id);
         // Writing into a string cannot fail.
         write!(
-            sql,
-            "{union}SELECT known.digest AS digest FROM main.{name} AS stored \
-             CROSS JOIN main.row_digests AS known ON known.table_number = {number} \
-             AND known.key = {} WHERE ({condition}) AND known.digest <> {}",
-            table.key_sql("stored"),
-            table.digest_sql("stored")
+            views,
+            "CREATE TEMP VIEW sound_{name} AS SELECT * FROM main.{name} WHERE NOT EXISTS ({of_item});"
         )
         .ok();
     }
-    sql
+    views
+}
+
+fn sources_of(database: Database) -> impl Iterator<Item = (SourceName, &'static ItemTables)> {
+    let all = [
+        (SourceName::Notes, &NOTES),
+        (SourceName::Chats, &CHATS),
+        (SourceName::Characters, &CHARACTERS),
+        (SourceName::Media, &MEDIA),
+        (SourceName::Prompts, &PROMPTS),
+    ];
+    all.into_iter().filter(move |(_, tables)| tables.database == database)
+}
+
+/// Returns the source and the identifier of the item that links with this access key belong to.
+pub(super) fn find_item(
+    connection: &Connection,
+    database: Database,
+    access_key: i64,
+) -> Option<(String, String)> {
+    sources_of(database).find_map(|(source, tables)| {
+        let ((name, _), id) = (tables.item, tables.id);
+        let sql = format!(
+            "SELECT {id} AS id FROM main.{name} WHERE vademecum_row_key('{source}', {id}) = ?1"
+        );
+        let found = connection.query_row(&sql, [access_key], |row| row.get("id"));
+        // The table of items may be damaged, too.
+        found.ok().map(|id| (source.to_string(), id))
+    })
+}
+
+/// A statement that selects damaged rows of the item `:id` of `:source`. A digest that is damaged itself
+/// says nothing of its row.
+struct DamageSql {
+    database: Database,
+    sql: String,
+}
+
+impl DamageSql {
+    fn table(&self, name: &str) -> Option<&'static DigestedTable> {
+        self.database.digested_tables().iter().find(|it| it.name == name)
+    }
+
+    fn add(&mut self, select: &str) {
+        if !self.sql.is_empty() {
+            self.sql.push_str(" UNION ALL ");
+        }
+        self.sql.push_str(select);
+    }
+
+    /// Adds the rows that differ from their digest. `access` names the index to use, if one must be.
+    fn add_changed(&mut self, (name, condition): ItemRows<'_>, access: &str) {
+        let Some(table) = self.table(name) else { return };
+        self.add(&format!(
+            "SELECT 1 FROM main.{name} AS stored {access} \
+             CROSS JOIN main.row_digests AS known ON known.table_number = {} \
+             AND known.key = {} WHERE ({condition}) AND known.digest <> {} \
+             AND vademecum_is_sealed(known.digest)",
+            table.number,
+            table.key_sql("stored"),
+            table.digest_sql("stored")
+        ));
+    }
+
+    /// Adds the digests of links of the item whose rows are gone.
+    fn add_missing(&mut self, (name, condition): ItemRows<'_>, access: &str) {
+        let Some(table) = self.table(name) else { return };
+        self.add(&format!(
+            "SELECT 1 FROM main.row_digests AS known \
+             WHERE known.access_key = vademecum_row_key(:source, :id) AND known.table_number = {} \
+             AND vademecum_is_sealed(known.digest) \
+             AND known.key NOT IN (SELECT {} FROM main.{name} AS stored {access} \
+             WHERE ({condition}) AND {} IS NOT NULL)",
+            table.number,
+            table.key_sql("stored"),
+            // Reads the row, and not an index that still has its right key.
+            table.digest_sql("stored"),
+        ));
+    }
+
+    /// Adds damaged tags, origins, and links to them.
+    fn add_links(&mut self, tables: &ItemTables) {
+        for (name, index) in ORIGINS {
+            let access = format!("INDEXED BY {index}");
+            self.add_changed((name, OF_ITEM), &access);
+            self.add_missing((name, OF_ITEM), &access);
+        }
+        let Some((links, item, tags)) = tables.tags else { return };
+        let of_item = format!("stored.{item} = :id");
+        let access = format!("INDEXED BY sqlite_autoindex_{links}_1");
+        self.add_changed((links, &of_item), &access);
+        self.add_missing((links, &of_item), &access);
+        let link = format!("main.{links} AS link {access}");
+        let of_links =
+            format!("stored.id IN (SELECT keyword_id FROM {link} WHERE link.{item} = :id)");
+        self.add_changed((tags, &of_links), "NOT INDEXED");
+        let Some(table) = self.table(tags) else { return };
+        self.add(&format!(
+            "SELECT 1 FROM {link} CROSS JOIN main.row_digests AS known \
+             ON known.table_number = {} AND known.key = link.keyword_id \
+             WHERE link.{item} = :id AND vademecum_is_sealed(known.digest) AND NOT EXISTS (\
+             SELECT 1 FROM main.{tags} AS stored NOT INDEXED WHERE stored.id = link.keyword_id)",
+            table.number
+        ));
+    }
+
+    /// Adds the row of the item, if the columns that rules read are damaged, or its number. The other
+    /// columns may hold long texts.
+    fn add_item(&mut self, tables: &ItemTables) {
+        let (name, _) = tables.item;
+        let Some(table) = self.table(name) else { return };
+        let known = format!(
+            "FROM main.row_digests AS known WHERE known.table_number = {} AND known.key = {}",
+            table.number,
+            table.key_sql(name)
+        );
+        self.add(&format!(
+            "SELECT 1 {known} AND known.access_key <> {} AND vademecum_is_sealed(known.digest)",
+            table.access_key_sql(name)
+        ));
+        if let Some((index, entry)) = tables.numbered_by {
+            self.add(&format!(
+                "SELECT 1 WHERE NOT EXISTS (SELECT 1 {known}) AND NOT EXISTS (\
+                 SELECT 1 FROM main.{name} AS same INDEXED BY {index} \
+                 WHERE {entry} AND same.id = {name}.id)"
+            ));
+        }
+    }
 }

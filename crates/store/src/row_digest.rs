@@ -26,6 +26,9 @@ pub(super) fn register_row_digest(connection: &Connection) -> rusqlite::Result<(
         argument_values(context).for_each(|value| encode_value(value, &mut bytes));
         Ok(XxHash3_64::oneshot(&bytes).cast_signed())
     })?;
+    connection.create_scalar_function("vademecum_is_sealed", 1, flags, |context| {
+        Ok(is_sealed(context.get(0)?))
+    })?;
     connection.create_scalar_function("vademecum_other_digest", 1, flags, |context| {
         let digest: i64 = context.get(0)?;
         Ok(seal(!digest.cast_unsigned()))

@@ -2,7 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, named_params, params_from_iter, types::Value};
+use rusqlite::{
+    Connection,
+    config::DbConfig,
+    named_params, params_from_iter,
+    types::{Value, ValueRef},
+};
 
 use super::{
     DigestedTable, ReadOnlyFile, RowDamage, RowDamageKind, Store, StoreError,
@@ -18,22 +23,28 @@ const MAX_BIT_SEARCH_BYTES: usize = 64 << 10;
 /// Maximum length of a row in which each value of each byte is tried, in bytes.
 const MAX_BYTE_SEARCH_BYTES: usize = 4 << 10;
 
+/// Maximum number of rows whose key is tried for a missing row. Each is searched for in the whole table.
+const MAX_KEY_CANDIDATES: usize = 100;
+
 /// Where the right values of a row were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HealedFrom {
     /// One byte of the row differed, and only one value of it fits the digest.
     Digest,
+    /// A text of the file of the item.
+    File,
     /// The same row in a backup.
     Backup(PathBuf),
 }
 
 impl Store {
-    /// Restores damaged rows, in the order of `damage`, from their digests or from copies of this
-    /// database; `None` for a row that could not be restored.
+    /// Restores damaged rows, in the order of `damage`, from their digests, from texts of the file of the
+    /// item, or from copies of this database; `None` for a row that could not be restored.
     pub fn heal_rows(
         &self,
         damage: &[RowDamage],
         backups: &[PathBuf],
+        file_texts: impl Fn(&RowDamage) -> Vec<String>,
     ) -> Result<Vec<Option<HealedFrom>>, StoreError> {
         let failed = |source| StoreError::from_file(self.path(), source);
         self.open()?;
@@ -42,6 +53,9 @@ impl Store {
         // be referred to.
         connection.pragma_update(None, "writable_schema", true).map_err(failed)?;
         connection.pragma_update(None, "foreign_keys", false).map_err(failed)?;
+        connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
+            .map_err(failed)?;
         let backups: Vec<_> = backups
             .iter()
             .map(|path| open_copy(path).map(|copy| (path, copy)))
@@ -49,19 +63,30 @@ impl Store {
             .map_err(failed)?;
         let mut transaction = begin_immediate(&mut connection)?;
         set_digest_writing(&transaction, self.database(), true)?;
-        let mut healed = Vec::new();
-        for row in damage {
+        let mut healed = vec![None; damage.len()];
+        for (index, row) in damage.iter().enumerate() {
             let table = self.database().digested_tables().iter().find(|it| it.name == row.table);
-            let Some((table, digest)) = table.zip(row.digest) else {
-                healed.push(None);
-                continue;
-            };
+            let Some((table, digest)) = table.zip(row.digest) else { continue };
             let savepoint = transaction.savepoint().map_err(failed)?;
-            let from = table.heal(&savepoint, row, digest, &backups).map_err(failed)?;
+            // Before a copy is asked for the row, because the damaged one would stay then.
+            let place = match row.kind {
+                RowDamageKind::Missing => table
+                    .heal_key_of_one(&savepoint, row.key, digest, damage, &healed)
+                    .map_err(failed)?,
+                RowDamageKind::Changed | RowDamageKind::Unknown => None,
+            };
+            let from = if let Some(place) = place {
+                set_healed(&mut healed, place, Some(HealedFrom::Digest));
+                Some(HealedFrom::Digest)
+            } else {
+                let is_changed = row.kind == RowDamageKind::Changed;
+                let texts = if is_changed { file_texts(row) } else { Vec::new() };
+                table.heal(&savepoint, row, digest, &texts, &backups).map_err(failed)?
+            };
             if from.is_some() {
                 savepoint.commit().map_err(failed)?;
             }
-            healed.push(from);
+            set_healed(&mut healed, index, from);
         }
         set_digest_writing(&transaction, self.database(), false)?;
         transaction.commit().map_err(failed)?;
@@ -74,6 +99,12 @@ impl Store {
         let connection = open_connection(self.path()).map_err(failed)?;
         let name = table.replace('"', "\"\"");
         connection.execute_batch(&format!("REINDEX main.\"{name}\"")).map_err(failed)
+    }
+}
+
+fn set_healed(healed: &mut [Option<HealedFrom>], index: usize, from: Option<HealedFrom>) {
+    if let Some(place) = healed.get_mut(index) {
+        *place = from;
     }
 }
 
@@ -90,6 +121,7 @@ impl DigestedTable {
         connection: &Connection,
         row: &RowDamage,
         digest: i64,
+        texts: &[String],
         backups: &[(&PathBuf, Connection)],
     ) -> rusqlite::Result<Option<HealedFrom>> {
         let is_there = row.kind == RowDamageKind::Changed;
@@ -99,6 +131,11 @@ impl DigestedTable {
             && self.write_values(connection, row.key, values, is_there, digest)?
         {
             return Ok(Some(HealedFrom::Digest));
+        }
+        if let Some(values) = self.find_text(connection, row.key, digest, texts)?
+            && self.write_values(connection, row.key, values, is_there, digest)?
+        {
+            return Ok(Some(HealedFrom::File));
         }
         for (path, backup) in backups {
             let Some(encoded) = self.read_encoded(backup, row.key)? else { continue };
@@ -112,9 +149,116 @@ impl DigestedTable {
         Ok(None)
     }
 
+    /// Returns the values of a row with one of `texts` in the place of one of its own, if its digest fits then.
+    fn find_text(
+        &self,
+        connection: &Connection,
+        key: i64,
+        digest: i64,
+        texts: &[String],
+    ) -> rusqlite::Result<Option<Vec<Value>>> {
+        if texts.is_empty() {
+            return Ok(None);
+        }
+        let lossy = |value: ValueRef<'_>| match value {
+            ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
+            ValueRef::Blob(blob) => Value::Blob(blob.to_vec()),
+            ValueRef::Integer(number) => Value::Integer(number),
+            ValueRef::Real(number) => Value::Real(number),
+            ValueRef::Null => Value::Null,
+        };
+        let read: Option<Vec<Value>> =
+            self.read_row(connection, key, |values| values.iter().map(|it| lossy(*it)).collect())?;
+        let Some(stored) = read else { return Ok(None) };
+        for text in texts {
+            for index in 0..stored.len() {
+                if !matches!(stored.get(index), Some(Value::Text(_))) {
+                    continue;
+                }
+                let mut row = stored.clone();
+                set(&mut row, index, Value::Text(text.clone()));
+                if digest_of(&encode_row(row.iter().map(Into::into))) == digest {
+                    return Ok(Some(row));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Finds a missing row under another key, and restores its key. Returns the place of its damage.
+    fn heal_key_of_one(
+        &self,
+        connection: &Connection,
+        key: i64,
+        digest: i64,
+        damage: &[RowDamage],
+        healed: &[Option<HealedFrom>],
+    ) -> rusqlite::Result<Option<usize>> {
+        let others = damage.iter().zip(healed).enumerate().filter(|(_, (row, healed))| {
+            row.table == self.name && row.kind == RowDamageKind::Unknown && healed.is_none()
+        });
+        for (place, (other, _)) in others.take(MAX_KEY_CANDIDATES) {
+            if self.heal_key(connection, key, digest, other.key)? {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives the row with the damaged key `found` its right key, if its digest tells it.
+    fn heal_key(
+        &self,
+        connection: &Connection,
+        key: i64,
+        digest: i64,
+        found: i64,
+    ) -> rusqlite::Result<bool> {
+        let Some(encoded) = self.read_encoded(connection, found)? else { return Ok(false) };
+        if let Some(row_key) = &self.row_key {
+            // The number is no part of the digest.
+            if digest_of(&encoded) != digest {
+                return Ok(false);
+            }
+            let name = self.name;
+            // Entries with the right number would take the row for another one.
+            connection.execute_batch(&format!("REINDEX main.{name}"))?;
+            let sql = format!("UPDATE OR IGNORE {name} SET {row_key} = ?1 WHERE {row_key} = ?2");
+            connection.execute(&sql, [key, found])?;
+        } else {
+            let right = find_single_byte(encoded, self.columns.len(), digest);
+            let Some(values) = right else { return Ok(false) };
+            self.remove_row(connection, found)?;
+            self.write_values(connection, key, values, false, digest)?;
+        }
+        let healed = self.read_encoded(connection, key)?;
+        Ok(healed.is_some_and(|encoded| digest_of(&encoded) == digest))
+    }
+
+    /// Removes a row with a damaged key. It may be where its key does not lead, and so may be the rows after
+    /// it, so the rows are sorted again.
+    fn remove_row(&self, connection: &Connection, key: i64) -> rusqlite::Result<()> {
+        let (name, rows, key_sql) = (self.name, self.rows_sql(), self.key_sql("stored"));
+        connection.execute_batch(&format!(
+            "CREATE TEMP TABLE other_rows AS SELECT * FROM {rows} WHERE {key_sql} <> {key};
+             DELETE FROM main.{name};
+             INSERT OR IGNORE INTO main.{name} SELECT * FROM temp.other_rows;
+             DROP TABLE temp.other_rows"
+        ))
+    }
+
     /// Returns the encoded row with a key, as its digest has it: without defaults. A damaged text need
     /// not be UTF-8.
     fn read_encoded(&self, connection: &Connection, key: i64) -> rusqlite::Result<Option<Vec<u8>>> {
+        self.read_row(connection, key, |values| encode_row(values.iter().copied()))
+    }
+
+    /// Reads the row with a key without defaults.
+    fn read_row<T>(
+        &self,
+        connection: &Connection,
+        key: i64,
+        read: impl FnOnce(&[ValueRef<'_>]) -> T,
+    ) -> rusqlite::Result<Option<T>> {
         let mut has_column = connection.prepare_cached(HAS_COLUMN_SQL)?;
         let mut columns = Vec::new();
         for (column, default) in &self.columns {
@@ -126,9 +270,9 @@ impl DigestedTable {
             });
         }
         let sql = format!(
-            "SELECT {} FROM main.{} AS stored WHERE {} = :key",
+            "SELECT {} FROM {} WHERE {} = :key",
             columns.join(", "),
-            self.name,
+            self.rows_sql(),
             self.key_sql("stored")
         );
         let mut statement = connection.prepare(&sql)?;
@@ -137,7 +281,7 @@ impl DigestedTable {
         let Some(row) = rows.next()? else { return Ok(None) };
         let values: Vec<_> =
             (0..count).map(|index| row.get_ref(index)).collect::<rusqlite::Result<_>>()?;
-        Ok(Some(encode_row(values.into_iter())))
+        Ok(Some(read(&values)))
     }
 
     /// Writes the values of a row. Returns whether the stored row has the digest then.

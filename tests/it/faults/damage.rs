@@ -176,6 +176,32 @@ fn damaged_rows_are_reported_and_never_modified() {
     assert!(is_reported, "a search that reads the damaged page must report the damage");
 }
 
+#[test]
+fn damaged_text_is_restored_from_its_file() {
+    let text = "# Lock\n\nThe sluice gate opens at noon, and the lock keeper rests.\n";
+    let library = Library::with_notes([("lock", text)]);
+    library.run(&["check", "--repair"]);
+    let file = library.data_folder().join("users/local/chacha.db");
+    let mut bytes = fs::read(&file).unwrap();
+    let at = bytes.windows(text.len()).position(|it| it == text.as_bytes()).unwrap();
+    // Two bytes, so that the digest does not tell them.
+    (bytes[at + 12], bytes[at + 30]) = (b'?', 0xFF);
+    fs::write(&file, bytes).unwrap();
+    let check = library.run(&["check"]);
+    let named = report_lines(&check, "error");
+    assert!(named.iter().any(|line| line.contains("(Lock)")), "{check:?}");
+    let note = library.file_path("notes/lock.md");
+    assert_eq!(fs::read_to_string(&note).unwrap(), text);
+    fs::write(&note, "another text").unwrap();
+    assert_eq!(library.run(&["check", "--repair"]).code, 1);
+    fs::write(&note, text).unwrap();
+    let repaired = library.run(&["check", "--repair"]);
+    assert_eq!(repaired.code, 0, "{repaired:?}");
+    assert!(repaired.stdout.contains("was restored: from its file"), "{repaired:?}");
+    let read = library.serve().client().only_hit("notes.search", &json!({ "query": "sluice" }));
+    assert_eq!(read["title"], "Lock");
+}
+
 const STUB_EMBEDDINGS: &str =
     "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n";
 

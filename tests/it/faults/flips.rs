@@ -125,7 +125,6 @@ fn every_damaged_byte_is_found_or_without_effect() {
     assert!(uris.len() > 30, "{uris:?}");
     let right = read_everything(&library, &uris);
     assert!(right.values().all(Option::is_some), "{right:?}");
-    let right_texts = without_linked_rows(right.clone());
     copy_folder(&folder, &whole);
     let mut rng = rng();
     for name in DATABASES {
@@ -151,46 +150,26 @@ fn every_damaged_byte_is_found_or_without_effect() {
                 repair.extend(["--from-backup", backup.to_str().unwrap()]);
             }
             let repaired = library.run(&repair);
-            let read = without_linked_rows(read_everything(&library, &uris));
+            let read = read_everything(&library, &uris);
             for (what, answer) in &read {
                 assert!(
                     answer.is_none()
-                        || answer == &right_texts[what]
-                        || hides(answer.as_ref(), right_texts[what].as_ref()),
+                        || answer == &right[what]
+                        || hides(answer.as_ref(), right[what].as_ref()),
                     "{context}: {what}: {answer:?} instead of {:?}; {check:?} {repaired:?}",
-                    right_texts[what]
+                    right[what]
                 );
             }
-            if read == right_texts {
+            if read == right {
                 outcomes.healed += 1;
             } else {
                 outcomes.refused += 1;
-                assert_eq!(repaired.code, 1, "{context}: {repaired:?}");
+                let other: Vec<_> =
+                    read.keys().filter(|what| read[*what] != right[*what]).collect();
+                assert_eq!(repaired.code, 1, "{context}: {check:?} {repaired:?} {other:?}");
             }
         }
         report(name, &outcomes);
-    }
-}
-
-/// Removes tags and origins. Their rows are found by their key, without a number: one with a damaged key
-/// is reported, but is no longer found with its item.
-fn without_linked_rows(
-    mut answers: BTreeMap<String, Option<Value>>,
-) -> BTreeMap<String, Option<Value>> {
-    for answer in answers.values_mut().flatten() {
-        match answer {
-            Value::Array(hits) => hits.iter_mut().for_each(remove_linked_rows),
-            item => remove_linked_rows(&mut item["meta"]),
-        }
-    }
-    answers
-}
-
-fn remove_linked_rows(meta: &mut Value) {
-    if let Some(meta) = meta.as_object_mut() {
-        for name in ["tags", "origin", "agents", "derived_origins", "derived_from"] {
-            meta.remove(name);
-        }
     }
 }
 
@@ -218,4 +197,66 @@ fn assert_same(
 #[expect(clippy::print_stdout, reason = "the figures are in the documentation")]
 fn report(name: &str, outcomes: &Outcomes) {
     println!("{name}: {outcomes:?}");
+}
+
+/// Returns the positions of a text in a file.
+fn positions(bytes: &[u8], text: &str) -> Vec<usize> {
+    let found = bytes.windows(text.len()).enumerate();
+    found.filter(|(_, window)| *window == text.as_bytes()).map(|(place, _)| place).collect()
+}
+
+/// Searches, lists and reads as a caller for whom settings hide an item, which is refused.
+fn read_restricted(library: &Library, settings: &Path, hidden_id: &str) -> String {
+    let pipe = library.open_stdio_with(&["--config", settings.to_str().unwrap()]);
+    let found = call(&pipe, "knowledge.search", &json!({ "query": "amber chalice buoy" }));
+    let listed = call(&pipe, "knowledge.list", &json!({ "limit": 50 }));
+    let read = call(&pipe, "notes.get", &json!({ "note_id": hidden_id }));
+    assert_eq!(read["isError"], true, "{read}");
+    format!("{found} {listed}")
+}
+
+#[test]
+fn damaged_tag_or_origin_shows_no_denied_item() {
+    let library = Library::new();
+    let writing = library.write_file("writing.toml", WRITE_ENABLED);
+    let pipe = library.open_stdio_with(&["--config", writing.to_str().unwrap()]);
+    let note = json!({ "title": "Vault", "content": "The amber chalice.", "tags": ["classified"] });
+    let own = pipe.call_tool("notes.create", &note)["id"].as_str().unwrap().to_owned();
+    library.import_file("notes", "hidden/pier.md", "# Pier\n\nThe amber buoy.\n");
+    let found = pipe.call_tool("notes.search", &json!({ "query": "buoy" }));
+    let imported = found["results"][0]["id"].as_str().unwrap().to_owned();
+    drop(pipe);
+    assert_eq!(library.run(&["check", "--repair"]).code, 0);
+    let folder = library.data_folder().join("users/local");
+    let (file, whole) = (folder.join("chacha.db"), library.file_path("whole"));
+    copy_folder(&folder, &whole);
+    let bytes = fs::read(&file).unwrap();
+    let denied_folder = format!("folders = ['{}']", library.file_path("hidden").display());
+    let (own, imported) = ((own.as_str(), "chalice"), (imported.as_str(), "buoy"));
+    for (rule, text, (hidden, hidden_word), (_, shown_word)) in [
+        ("tags = [\"classified\"]", "classified", own, imported),
+        ("origins = [\"agent\"]", "agent", own, imported),
+        ("origins = [\"imported_file\"]", "pier.md", imported, own),
+        (denied_folder.as_str(), "/hidden/", imported, own),
+    ] {
+        let settings = library.write_file("deny.toml", format!("[[deny]]\n{rule}"));
+        copy_folder(&whole, &folder);
+        let right = read_restricted(&library, &settings, hidden);
+        let has_item = right.contains(hidden_word) || right.contains(hidden);
+        assert!(right.contains(shown_word) && !has_item, "{rule}: {right}");
+        let ends = [hidden, text].into_iter().flat_map(|text| {
+            positions(&bytes, text).into_iter().map(move |place| place + text.len() - 1)
+        });
+        let ends: Vec<usize> = ends.collect();
+        assert!(ends.len() > 5, "{rule}: {ends:?}");
+        for end in ends {
+            copy_folder(&whole, &folder);
+            let mut damaged = bytes.clone();
+            damaged[end] ^= 1;
+            fs::write(&file, damaged).unwrap();
+            let shown = read_restricted(&library, &settings, hidden);
+            let has_item = shown.contains(hidden_word) || shown.contains(hidden);
+            assert!(!has_item, "{rule}: byte {end}: {shown}");
+        }
+    }
 }

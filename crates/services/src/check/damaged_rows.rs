@@ -1,9 +1,9 @@
 //! Check of the digests of rows: damaged items are named, and restored where a right copy is found.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
 
-use vademecum_model::{Deadline, Uri};
-use vademecum_source::{Source, SourceError};
+use vademecum_model::{Deadline, FrontMatterBlock, Uri};
+use vademecum_source::{Source, SourceError, item_origins};
 use vademecum_store::{HealedFrom, RowDamage, RowDamageKind, RowVerification, Store, StoreError};
 use vademecum_vault::links::rebuild_links;
 
@@ -16,6 +16,9 @@ const TITLE_TIMEOUT: Duration = Duration::from_secs(10);
 const DERIVED_TABLES: [&str; 2] = ["links", "link_names"];
 /// Maximum number of damaged items that are named.
 const MAX_NAMED: usize = 1_000;
+
+/// Maximum size of a file in which the text of an item is looked for, in bytes.
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// What to do with damaged items.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +38,13 @@ pub(super) struct DamagedRowsCheck<'a> {
     /// The same database in backups.
     pub(super) backups: &'a [PathBuf],
     pub(super) keeps_damaged: bool,
+}
+
+/// Reads a file of text, if it is one.
+fn read_text_file(path: &str) -> Option<String> {
+    let about = fs::symlink_metadata(path).ok()?;
+    let is_text = about.is_file() && about.len() <= MAX_FILE_BYTES;
+    is_text.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
 impl DamagedRowsCheck<'_> {
@@ -58,13 +68,26 @@ impl DamagedRowsCheck<'_> {
             left = self.heal(left, findings)?;
         }
         let is_right = left.is_empty() && (repair || derived.is_empty());
-        for (what, items) in self.name_items(&left) {
-            let remedy = "`vademecum check --repair` restores it if its digest tells how, or with \
-                          `--from-backup FOLDER` from a backup; `--keep-damaged` takes it as it is";
+        let remedy = "`vademecum check --repair` restores it if its digest tells how, or with \
+                      `--from-backup FOLDER` from a backup; `--keep-damaged` takes it as it is";
+        self.report_items(&left, remedy, findings);
+        Ok(is_right)
+    }
+
+    /// Names the damaged items of a file with damaged pages, and writes nothing. Returns whether all rows
+    /// are right.
+    pub(super) fn report(&self, findings: &mut CheckFindings) -> Result<bool, SourceError> {
+        let damage = self.store.verify_rows()?.damage;
+        let remedy = "restore a backup with `vademecum restore`: pages of the file are damaged";
+        self.report_items(&damage, remedy, findings);
+        Ok(damage.is_empty())
+    }
+
+    fn report_items(&self, damage: &[RowDamage], remedy: &str, findings: &mut CheckFindings) {
+        for (what, items) in self.name_items(damage) {
             let text = format!("{what}: it is neither shown nor changed ({items})");
             findings.add_error(self.place, &text, remedy);
         }
-        Ok(is_right)
     }
 
     fn write_digests(
@@ -119,7 +142,7 @@ impl DamagedRowsCheck<'_> {
         findings: &mut CheckFindings,
     ) -> Result<Vec<RowDamage>, StoreError> {
         let backups: Vec<_> = self.backups.iter().filter(|it| it.exists()).cloned().collect();
-        let healed = self.store.heal_rows(&damage, &backups)?;
+        let healed = self.store.heal_rows(&damage, &backups, |row| self.file_texts(row))?;
         let mut left = Vec::new();
         for (row, from) in damage.into_iter().zip(healed) {
             let how = match from {
@@ -128,6 +151,7 @@ impl DamagedRowsCheck<'_> {
                     continue;
                 }
                 Some(HealedFrom::Digest) => "its digest tells the damaged byte".to_owned(),
+                Some(HealedFrom::File) => "from its file".to_owned(),
                 Some(HealedFrom::Backup(path)) => format!("from {}", path.display()),
             };
             let name = self.name_of(&row);
@@ -143,6 +167,32 @@ impl DamagedRowsCheck<'_> {
         Ok(left)
     }
 
+    /// Returns what the text of an item may be, by the file from which it was imported or which it shares.
+    /// It need not be trusted: only the text that fits the digest is taken.
+    fn file_texts(&self, row: &RowDamage) -> Vec<String> {
+        let Some((source, item)) = &row.item else { return Vec::new() };
+        let origins: Result<Vec<String>, StoreError> = self
+            .store
+            .read(Deadline::after(TITLE_TIMEOUT), |reader| item_origins(reader, source, item));
+        let mut texts = Vec::new();
+        for origin in origins.unwrap_or_default() {
+            let Some(text) = origin.strip_prefix("file:").and_then(read_text_file) else {
+                continue;
+            };
+            let text = text.replace("\r\n", "\n");
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+            let body = FrontMatterBlock::body_of(text);
+            for text in [text, body] {
+                let own_lines = text.trim_start_matches('\n');
+                texts.extend(
+                    [text, own_lines, own_lines.trim_end(), text.trim()].map(str::to_owned),
+                );
+            }
+        }
+        texts.dedup();
+        texts
+    }
+
     /// Describes each damaged item once, with the tables of its damaged rows.
     fn name_items(&self, damage: &[RowDamage]) -> Vec<(String, String)> {
         let mut named: Vec<(String, BTreeSet<&str>)> = Vec::new();
@@ -150,6 +200,9 @@ impl DamagedRowsCheck<'_> {
             let mut what = format!("{} is damaged", self.name_of(row));
             match row.kind {
                 RowDamageKind::Changed => {}
+                RowDamageKind::Missing if row.item.is_some() => {
+                    what = format!("{} lacks a row", self.name_of(row));
+                }
                 RowDamageKind::Missing => what = format!("a row of {} is gone", row.table),
                 RowDamageKind::Unknown => what.push_str(" perhaps: its key is unknown"),
             }

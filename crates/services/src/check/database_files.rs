@@ -213,14 +213,10 @@ impl DatabaseFile {
         if self.store.database().digested_tables().is_empty() {
             return true;
         }
-        // Rows of a damaged file cannot be compared; its damage is reported below.
-        let has_rows =
-            self.store.check_integrity().is_ok_and(|StoreHealth { problems, .. }| {
-                problems.iter().all(|problem| problem.part != DamagedPart::Rows)
-            });
-        if !has_rows {
-            return true;
-        }
+        // The reason why it cannot be checked is reported below.
+        let Ok(StoreHealth { problems, .. }) = self.store.check_integrity() else { return true };
+        // A file with damaged pages is not written.
+        let has_pages = problems.iter().all(|problem| problem.part != DamagedPart::Rows);
         let check = DamagedRowsCheck {
             store: &self.store,
             sources: &self.sources,
@@ -228,8 +224,10 @@ impl DatabaseFile {
             backups: &self.backups,
             keeps_damaged: self.keeps_damaged,
         };
-        match check.run(repair, findings) {
+        let checked = if has_pages { check.run(repair, findings) } else { check.report(findings) };
+        match checked {
             Ok(are_right) => are_right,
+            Err(_) if !has_pages => true,
             Err(SourceError::Store(error)) if error.is_locked() => true,
             Err(error) => {
                 let what = format!("its rows cannot be verified: {}", error_chain(&error));
@@ -278,7 +276,7 @@ impl DatabaseFile {
         }
         for StoreProblem { part, message: what } in &condition.problems {
             match part {
-                DamagedPart::Rows | DamagedPart::References => {
+                DamagedPart::Rows | DamagedPart::RowValues(_) | DamagedPart::References => {
                     findings.add_error(&self.place, what, &self.remedy());
                 }
                 DamagedPart::FullText(_) | DamagedPart::Index(_) => {
@@ -318,9 +316,13 @@ impl DatabaseFile {
     ) -> Result<Option<&'static str>, RepairError> {
         let has =
             |part: &DamagedPart| condition.problems.iter().any(|problem| problem.part == *part);
-        let is_whole = condition.closed.is_none()
-            && !has(&DamagedPart::Rows)
-            && !has(&DamagedPart::References);
+        let is_of_rows = |problem: &StoreProblem| {
+            matches!(
+                problem.part,
+                DamagedPart::Rows | DamagedPart::RowValues(_) | DamagedPart::References
+            )
+        };
+        let is_whole = condition.closed.is_none() && !condition.problems.iter().any(is_of_rows);
         if self.is_rebuildable() && !is_whole {
             self.delete_files()?;
             return Ok(Some("it was removed; it will be rebuilt on next use"));
@@ -334,6 +336,7 @@ impl DatabaseFile {
             .filter_map(|problem| match &problem.part {
                 DamagedPart::Index(table) => Some(table),
                 DamagedPart::Rows
+                | DamagedPart::RowValues(_)
                 | DamagedPart::References
                 | DamagedPart::FullText(_)
                 | DamagedPart::FreePages => None,

@@ -1,15 +1,16 @@
 -- Views of the notes, characters and conversations that a restricted reader may see.
+-- Indexes are named so that rules read what the views of sound items have verified (item_damage.rs).
 
 CREATE TEMP VIEW notes AS
 SELECT *
-FROM main.notes
+FROM temp.sound_notes AS notes
 WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'notes')
   AND (
     NOT EXISTS (SELECT 1 FROM temp.access_limited_sources WHERE source = 'notes')
     OR EXISTS (
         SELECT 1
-        FROM main.note_keywords AS link
-        JOIN main.keywords AS keyword ON keyword.id = link.keyword_id AND keyword.deleted = 0
+        FROM main.note_keywords AS link INDEXED BY sqlite_autoindex_note_keywords_1
+        JOIN main.keywords AS keyword NOT INDEXED ON keyword.id = link.keyword_id AND keyword.deleted = 0
         JOIN temp.access_tags AS rule
             ON rule.source = 'notes' AND rule.denied = 0
             AND keyword.keyword LIKE rule.pattern ESCAPE '\'
@@ -18,8 +19,8 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'notes
   )
   AND NOT EXISTS (
         SELECT 1
-        FROM main.note_keywords AS link
-        JOIN main.keywords AS keyword ON keyword.id = link.keyword_id AND keyword.deleted = 0
+        FROM main.note_keywords AS link INDEXED BY sqlite_autoindex_note_keywords_1
+        JOIN main.keywords AS keyword NOT INDEXED ON keyword.id = link.keyword_id AND keyword.deleted = 0
         JOIN temp.access_tags AS rule
             ON rule.source = 'notes' AND rule.denied = 1
             AND keyword.keyword LIKE rule.pattern ESCAPE '\'
@@ -27,7 +28,7 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'notes
   )
   AND NOT EXISTS (
     SELECT 1
-    FROM main.imported AS origin
+    FROM main.imported AS origin INDEXED BY imported_by_item
     JOIN temp.access_folders AS folder
         ON folder.source = 'notes'
         AND origin.origin >= folder.first AND origin.origin < folder.beyond
@@ -35,7 +36,7 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'notes
   )
   AND NOT EXISTS (
     SELECT 1
-    FROM main.provenance AS part
+    FROM main.provenance AS part INDEXED BY sqlite_autoindex_provenance_1
     JOIN temp.access_origins AS rule ON rule.source = 'notes' AND rule.origin = part.name
     WHERE part.source = 'notes' AND part.item = notes.id AND part.kind = 'origin'
   )
@@ -60,7 +61,7 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'notes
 
 CREATE TEMP VIEW character_cards AS
 SELECT *
-FROM main.character_cards
+FROM temp.sound_character_cards AS character_cards
 WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'characters')
   AND (
     NOT EXISTS (SELECT 1 FROM temp.access_limited_sources WHERE source = 'characters')
@@ -87,7 +88,7 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chara
   )
   AND NOT EXISTS (
     SELECT 1
-    FROM main.imported AS origin
+    FROM main.imported AS origin INDEXED BY imported_by_item
     JOIN temp.access_folders AS folder
         ON folder.source = 'characters'
         AND origin.origin >= folder.first AND origin.origin < folder.beyond
@@ -95,7 +96,7 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chara
   )
   AND NOT EXISTS (
     SELECT 1
-    FROM main.provenance AS part
+    FROM main.provenance AS part INDEXED BY sqlite_autoindex_provenance_1
     JOIN temp.access_origins AS rule ON rule.source = 'characters' AND rule.origin = part.name
     WHERE part.source = 'characters' AND part.item = CAST(character_cards.id AS TEXT) AND part.kind = 'origin'
   )
@@ -120,14 +121,14 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chara
 
 CREATE TEMP VIEW access_conversations AS
 SELECT *
-FROM main.conversations
+FROM temp.sound_conversations AS conversations
 WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chats')
   AND (
     NOT EXISTS (SELECT 1 FROM temp.access_limited_sources WHERE source = 'chats')
     OR EXISTS (
         SELECT 1
-        FROM main.conversation_keywords AS link
-        JOIN main.keywords AS keyword ON keyword.id = link.keyword_id AND keyword.deleted = 0
+        FROM main.conversation_keywords AS link INDEXED BY sqlite_autoindex_conversation_keywords_1
+        JOIN main.keywords AS keyword NOT INDEXED ON keyword.id = link.keyword_id AND keyword.deleted = 0
         JOIN temp.access_tags AS rule
             ON rule.source = 'chats' AND rule.denied = 0
             AND keyword.keyword LIKE rule.pattern ESCAPE '\'
@@ -136,8 +137,8 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chats
   )
   AND NOT EXISTS (
         SELECT 1
-        FROM main.conversation_keywords AS link
-        JOIN main.keywords AS keyword ON keyword.id = link.keyword_id AND keyword.deleted = 0
+        FROM main.conversation_keywords AS link INDEXED BY sqlite_autoindex_conversation_keywords_1
+        JOIN main.keywords AS keyword NOT INDEXED ON keyword.id = link.keyword_id AND keyword.deleted = 0
         JOIN temp.access_tags AS rule
             ON rule.source = 'chats' AND rule.denied = 1
             AND keyword.keyword LIKE rule.pattern ESCAPE '\'
@@ -145,7 +146,7 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chats
   )
   AND NOT EXISTS (
     SELECT 1
-    FROM main.imported AS origin
+    FROM main.imported AS origin INDEXED BY imported_by_item
     JOIN temp.access_folders AS folder
         ON folder.source = 'chats'
         AND origin.origin >= folder.first AND origin.origin < folder.beyond
@@ -153,7 +154,7 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chats
   )
   AND NOT EXISTS (
     SELECT 1
-    FROM main.provenance AS part
+    FROM main.provenance AS part INDEXED BY sqlite_autoindex_provenance_1
     JOIN temp.access_origins AS rule ON rule.source = 'chats' AND rule.origin = part.name
     WHERE part.source = 'chats' AND part.item = conversations.id AND part.kind = 'origin'
   )
