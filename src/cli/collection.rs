@@ -192,7 +192,7 @@ impl BuildCollection {
         if !self.access_tags.is_empty() {
             plan.access_tags = self.access_tags.iter().map(ToString::to_string).collect();
         }
-        Ok(CollectionSpec { name: self.name, owner: self.owner.or(owner), plan })
+        Ok(CollectionSpec { name: self.name, owner: self.owner.or(owner), plan, url: None })
     }
 }
 

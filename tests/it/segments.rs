@@ -306,3 +306,37 @@ fn unrelated_query_finds_nothing_by_vector() {
     let segments = server.client().call_tool("rag_search", &phrases);
     assert_eq!(segments["segments"], json!([]), "{segments}");
 }
+
+/// The template holds as soon as the settings are read, also for segments of before.
+#[test]
+fn source_url_follows_template_of_settings() {
+    let library = Library::new();
+    let text = "# Oven\n\nHot.\n\n## Über Brot!\n\nAn amethyst for each lantern.\n";
+    library.write_file("docs/guide/Read me.md", text);
+    let settings = |url: &str| {
+        let docs = library.file_path("docs");
+        format!(
+            "{RAG_SEARCH_ENABLED}\n[[collections]]\nname = \"manual\"\nfolders = ['{}']\n{url}",
+            docs.display()
+        )
+    };
+    let template =
+        |host: &str| settings(&format!("url = \"https://{host}/{{stem}}.html#{{anchor}}\"\n"));
+    let file = library.write_file("settings.toml", template("docs.example"));
+    let synced = library.run(&["collection", "sync", "--config", file.to_str().unwrap()]);
+    assert_eq!(synced.code, 0, "{synced:?}");
+    let path = "guide/Read%20me.html#%C3%BCber-brot";
+    let server = library.serve_with_settings(&template("docs.example"));
+    let search = json!({ "search_phrases": ["amethyst"] });
+    let segment = server.client().call_tool("rag_search", &search)["segments"][0].take();
+    assert_eq!(segment["source_url"], format!("https://docs.example/{path}"), "{segment}");
+    drop(server);
+    let verified = |settings: &str| {
+        let server = library.serve_with_settings(settings);
+        let arguments = json!({ "segment_uid": segment["segment_uid"] });
+        server.client().call_tool("verify_document_access", &arguments)
+    };
+    let found = verified(&template("new.example"));
+    assert_eq!(found["refreshed_url"], format!("https://new.example/{path}"), "{found}");
+    assert_eq!(verified(&settings(""))["refreshed_url"], Value::Null, "files name no address");
+}

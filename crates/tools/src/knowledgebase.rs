@@ -219,7 +219,8 @@ fn search_collections(
     let passages = retrieve::load_passages(opened, &list.hits, deadline)?;
     for (found, passage) in list.hits.iter().zip(passages) {
         let Some(passage) = passage else { continue };
-        results.extend(KnowledgebaseChunk::from_passage(passage, found.score));
+        let url = opened.get(found.collection_index).and_then(|one| one.passage_url(&passage));
+        results.extend(KnowledgebaseChunk::from_passage(passage, url, found.score));
         if results.len() > top {
             break;
         }
@@ -228,7 +229,7 @@ fn search_collections(
 }
 
 impl KnowledgebaseChunk {
-    fn from_passage(passage: Passage, similarity: f64) -> Option<Self> {
+    fn from_passage(passage: Passage, url: Option<String>, similarity: f64) -> Option<Self> {
         let chunk_id = passage.id().to_string();
         let document = passage.document;
         Some(Self {
@@ -240,7 +241,7 @@ impl KnowledgebaseChunk {
             section: passage.section,
             similarity,
             text: passage.body,
-            url: document.url,
+            url,
         })
     }
 }

@@ -12,7 +12,10 @@ use std::{
 
 use rusqlite::{Row, named_params};
 use vademecum_collections::{Access, Collection, DocumentFilter, Scope};
-use vademecum_core::auth::{Principal, UserId};
+use vademecum_core::{
+    auth::{Principal, UserId},
+    config::UrlTemplate,
+};
 use vademecum_model::{CancelFlag, CorpusStatistics, Deadline, SourceName, Timestamp};
 use vademecum_replication::{ArchivedStore, Upload};
 use vademecum_search::FtsQuery;
@@ -63,6 +66,8 @@ pub struct VisibleCollection {
     pub collection: Collection,
     /// Access rights of the principal.
     pub access: Access,
+    /// Web addresses of its documents, if the settings say them.
+    pub(super) url: Option<UrlTemplate>,
 }
 
 impl VisibleCollection {
@@ -173,7 +178,8 @@ impl Catalogue {
             }
             let access = rights.document_access(principal, documents.as_deref(), &record);
             let record = CollectionRecord { owner: rights.owner, ..record };
-            Some(VisibleCollection { record, collection, access })
+            let url = self.configured.url_template(&record.name);
+            Some(VisibleCollection { record, collection, access, url })
         };
         let visible = self.lease_collections(&deadline)?.into_iter().filter_map(visible);
         Ok(visible.filter(|it| self.shown_names.is_shown(principal, it, &deadline)).collect())

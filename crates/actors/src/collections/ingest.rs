@@ -191,7 +191,7 @@ impl Ingest<'_> {
         spec: &CollectionSpec,
         origin: &dyn DocumentSource,
     ) -> Result<CollectionRecord, CollectionError> {
-        let CollectionSpec { name, owner, plan } = spec;
+        let CollectionSpec { name, owner, plan, .. } = spec;
         if let Some(reason) = origin.unusable_reason() {
             return Err(CollectionError::NoDocuments { name: name.clone(), reason });
         }

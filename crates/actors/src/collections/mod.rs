@@ -13,6 +13,7 @@ mod chunking;
 mod collection_files;
 mod collection_record;
 mod document_source;
+mod document_url;
 mod error;
 mod folder_scan;
 mod folder_source;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use vademecum_collections::NewSource;
 use vademecum_core::{
     auth::{AccessTag, UserId, UserIdError},
-    config::{self, Chunking, CollectionTable, EmbeddingOptions, Folder},
+    config::{self, Chunking, CollectionTable, EmbeddingOptions, Folder, UrlTemplate},
 };
 
 use super::{CollectionError, CollectionRecord};
@@ -41,6 +41,8 @@ pub struct CollectionSpec {
     pub owner: Option<UserId>,
     /// Source and processing of its documents.
     pub plan: CollectionPlan,
+    /// Web addresses of its documents. They are not stored, so that a change holds at once.
+    pub url: Option<UrlTemplate>,
 }
 
 impl CollectionPlan {
@@ -116,7 +118,7 @@ impl CollectionSpec {
             return Err(wrong(error.to_string()));
         }
         let owner = owner.map_err(|error: UserIdError| wrong(error.to_string()))?;
-        Ok(Self { name: written.name.clone(), owner, plan })
+        Ok(Self { name: written.name.clone(), owner, plan, url: written.url.clone() })
     }
 
     /// Creates the specification from a record of the catalogue.
@@ -129,6 +131,7 @@ impl CollectionSpec {
             name: record.name.clone(),
             owner: record.owner.as_deref().map(str::parse).transpose().map_err(wrong)?,
             plan: CollectionPlan::parse(&record.name, &record.plan)?,
+            url: None,
         })
     }
 }

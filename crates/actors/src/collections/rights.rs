@@ -11,7 +11,7 @@ use std::{
 };
 
 use vademecum_collections::Access;
-use vademecum_core::auth::Principal;
+use vademecum_core::{auth::Principal, config::UrlTemplate};
 use vademecum_model::{SourceAccess, matches_pattern};
 
 use super::{CollectionPlan, CollectionRecord, CollectionSpec, folder_scan};
@@ -43,6 +43,11 @@ impl ConfiguredCollections {
     pub(super) fn specs(&self) -> Arc<[CollectionSpec]> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         known.clone().unwrap_or_default()
+    }
+
+    /// Returns the web addresses of the documents of a collection, if the settings say them.
+    pub(super) fn url_template(&self, name: &str) -> Option<UrlTemplate> {
+        find_spec(&self.specs(), name)?.url.clone()
     }
 
     /// Returns the rights to a collection, or `None` if it is closed, because its section was removed

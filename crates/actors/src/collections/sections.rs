@@ -12,7 +12,7 @@ use super::chunking::{ChunkingMode, advance_chars};
 /// characters are not divided.
 const HEADING_CHUNK_SIZES: ChunkSizes = ChunkSizes { chunk: 1_500, overlap: 150, max_block: 3_000 };
 /// Separator between the headings of a path.
-const HEADING_SEPARATOR: &str = " › ";
+pub(super) const HEADING_SEPARATOR: &str = " › ";
 /// Maximum length of a path of headings, in characters.
 const MAX_PATH_CHARS: usize = 500;
 /// Maximum length of the beginning of a heading from which its part of the path is made, in bytes.

@@ -78,7 +78,7 @@ impl CollectionSource {
             last_modified: document.updated_at,
             tags: Some(document.tags()),
             media_type: document.file_type.clone(),
-            url: document.url.clone(),
+            url: self.opened.document_url(document),
             ..Hit::new(uri, ItemId::Text(id.unwrap_or(doc_id)))
         }
     }
@@ -102,6 +102,7 @@ impl CollectionSource {
             highlights: excerpt.highlights,
             matched,
             loc: Some(loc),
+            url: self.opened.passage_url(passage),
             ..self.to_hit(document, Some(passage.index))
         }
     }

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{CollectionTable, CursorColumn, DocMap, validation::deserialize_validated};
+use super::{
+    CollectionTable, CursorColumn, DocMap, UrlTemplate, validation::deserialize_validated,
+};
 
 /// A collection of external documents, from folders or from a table: one section for each. The
 /// collections configured here are built by `vademecum collection sync` and the tool
@@ -52,6 +54,12 @@ pub struct Collection {
     #[serde(default)]
     #[schemars(example = ["team:garden"])]
     pub access_tags: Vec<String>,
+    /// Web address of a document, for citations: `{path}` (of the file below its folder), `{stem}` (the
+    /// path without extension), `{project}`, `{version}`; for a table `{key}`; for both `{doc_id}`, and
+    /// `{anchor}`, the heading of the passage as GitHub writes it in links. A change holds without a
+    /// sync. Default: the address that the document names itself.
+    #[schemars(example = "https://docs.example/{stem}.html#{anchor}")]
+    pub url: Option<UrlTemplate>,
     /// Division of documents into chunks, in characters. Default: at their headings.
     #[schemars(example = Chunking::default())]
     pub chunking: Option<Chunking>,
@@ -168,13 +176,14 @@ impl Collection {
             }
             (true, false) | (false, true) => {}
         }
-        match required.iter().find(|(_, is_set)| has_table_key && !is_set) {
-            Some((key, _)) => Err(format!(
+        if let Some((key, _)) = required.iter().find(|(_, is_set)| has_table_key && !is_set) {
+            return Err(format!(
                 "`{key}` is missing; a collection of a table has `profile`, `table`, `pk_column` \
                  and `doc_map`"
-            )),
-            None => Ok(self),
+            ));
         }
+        let problem = self.url.as_ref().and_then(|url| url.find_problem(self.folders.is_some()));
+        problem.map_or(Ok(self), Err)
     }
 }
 
@@ -251,6 +260,20 @@ mod tests {
         ] {
             let error = collection(text).unwrap_err();
             assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn wrong_url_is_refused_where_it_is_written() {
+        for (line, advice) in [
+            ("url = \"https://docs.example/{file}\"", "unknown placeholder `{file}`"),
+            ("url = \"docs.example/{path}\"", "begin it with https://"),
+            ("url = \"https://docs.example/{key}\"", "documents of folders do not have"),
+        ] {
+            let text =
+                format!("[[collections]]\nname = \"docs\"\nfolders = [\"/srv/docs\"]\n{line}");
+            let error = crate::config::Settings::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(advice) && error.contains("line "), "{line}: {error}");
         }
     }
 

@@ -42,6 +42,7 @@ mod telemetry;
 mod tls;
 mod tools;
 mod trust;
+mod url_template;
 mod urls;
 mod validation;
 
@@ -87,4 +88,5 @@ pub use telemetry::{OtlpEndpoint, Telemetry};
 pub use tls::TlsMode;
 pub use tools::{TextFormat, ToolNames, ToolVisibility, Tools};
 pub use trust::TrustPattern;
+pub use url_template::{UrlField, UrlTemplate};
 pub use urls::{PublicUrl, ResourceUrl};

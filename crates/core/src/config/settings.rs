@@ -42,8 +42,8 @@ pub struct Settings {
     pub embeddings: Embeddings,
     pub folders: Vec<FollowedFolder>,
     #[schemars(example = json!({
-        "name": "docs", "folders": null, "owner": null, "access_tags": null, "chunking": null,
-        "embedding": null
+        "name": "docs", "folders": null, "owner": null, "access_tags": null, "url": null,
+        "chunking": null, "embedding": null
     }))]
     #[schemars(example = json!({
         "name": "posts", "profile": null, "table": null, "pk_column": null, "where": null,

@@ -333,7 +333,9 @@ async fn read_segments(
                 let passage = passages.remove(&(found.collection_index, found.key)).flatten();
                 let Some(passage) = passage else { continue };
                 call.items.record_all_of(ContentOrigin::SharedCollection, [passage.id()]);
-                segment_from_passage(passage)
+                let one = opened.get(found.collection_index);
+                let source_url = one.and_then(|one| one.passage_url(&passage));
+                segment_from_passage(passage, source_url)
             }
             SegmentCandidate::Item(hit) => match segment_from_hit(services, call, *hit).await {
                 Some(found) => found,
@@ -352,7 +354,10 @@ async fn read_segments(
     Ok(segments)
 }
 
-fn segment_from_passage(passage: Passage) -> (SegmentLocation, Segment) {
+fn segment_from_passage(
+    passage: Passage,
+    source_url: Option<String>,
+) -> (SegmentLocation, Segment) {
     let document = &passage.document;
     let place = SegmentLocation::Collection {
         source_id: document.source_id,
@@ -373,7 +378,7 @@ fn segment_from_passage(passage: Passage) -> (SegmentLocation, Segment) {
             &passage.body,
         ),
         segment_summary: text_summary::extract_summary(&passage.body),
-        source_url: document.url.clone(),
+        source_url,
         raw_text: passage.body,
     };
     (place, segment)

@@ -102,10 +102,10 @@ async fn check_collection(
             // The document may have been split differently since then; access to the document
             // decides.
             if let Some(passage) = one.collection.read_passage(reader, &id, &scope)? {
-                return Ok(Some(passage.document.url));
+                return Ok(Some(one.passage_url(&passage)));
             }
             let document = one.collection.read_document(reader, &id.doc_id, &scope)?;
-            Ok(document.map(|document| document.url))
+            Ok(document.map(|document| one.document_url(&document)))
         })
     });
     let read = read.await??;
