@@ -10,6 +10,7 @@ use crate::{
         collection_fixtures::{
             chunked_document, embed_collection, insert_collection, sample_posts,
         },
+        wait_until,
     },
 };
 
@@ -90,7 +91,8 @@ fn rules_hide_documents_of_collections() {
         (&["--sources", "notes"], String::new(), &[]),
         (&[], deny.to_owned(), &[]),
     ] {
-        let (_library, server, key) = serve_collections(options, &rules);
+        let (_library, server, key) =
+            serve_collections(options, &format!("[tools]\nrag = \"on\"\n{rules}"));
         let client = server.client().with_bearer_token(&key);
         assert_eq!(shown_documents(&client), expected, "{options:?} {rules}");
     }
@@ -188,4 +190,41 @@ fn collection_without_visible_documents_stays_unnamed() {
         let listed = user.call_method(method, &json!({})).to_string();
         assert!(!listed.contains("secret"), "{method}: {listed}");
     }
+}
+
+#[test]
+fn rag_tools_are_listed_to_those_who_see_documents() {
+    let library = Library::new();
+    let post = |access: &[&str]| Document {
+        access: access.iter().map(|tag| (*tag).to_owned()).collect(),
+        ..chunked_document("post:1", "Amethyst", &json!({}), &["An amethyst."])
+    };
+    insert_collection(&library, "secret", None, &[post(&["team:a"])]);
+    let bob = library.create_key("bob");
+    let gateway = library.create_key_with("gateway", &["--delegating"]);
+    let server = library.serve_multi_user("");
+    let listed =
+        |client: &HttpClient<'_>, method: &str| client.call_method(method, &json!({})).to_string();
+    let sees = |client: HttpClient<'_>| {
+        let tools = listed(&client, "tools/list");
+        let templates = listed(&client, "resources/templates/list");
+        let seen = [
+            tools.contains("\"rag.search_fts\""),
+            tools.contains("\"search_knowledgebase\""),
+            templates.contains("collections://"),
+        ];
+        assert!(seen.iter().all(|it| *it == seen[0]), "{seen:?}");
+        seen[0]
+    };
+    let tagged = |tags: &str| {
+        let client = server.client().with_bearer_token(&gateway);
+        client.with_header("x-user-id", "bob").with_header("x-session-tags", tags)
+    };
+    assert!(!sees(server.client().with_bearer_token(&bob)));
+    assert!(sees(tagged("[\"team:a\"]")));
+    assert!(!sees(tagged("[\"team:b\"]")));
+    insert_collection(&library, "open", None, &[post(&[])]);
+    wait_until("the open collection is seen", || {
+        listed(&server.client().with_bearer_token(&bob), "tools/list").contains("rag.search_fts")
+    });
 }

@@ -452,7 +452,7 @@ fn collection_visible_to_owner_and_access_tags_only() {
         )
     };
     collection_fixtures::insert_collection(&library, "shared", None, &[tagged]);
-    let server = library.serve_multi_user("");
+    let server = library.serve_multi_user("[tools]\nrag = \"on\"\n");
     let gateway = library.create_key_with("gateway", &["--delegating"]);
     let found = |key: &str| {
         let found = server

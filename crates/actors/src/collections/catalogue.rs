@@ -35,8 +35,12 @@ use super::{
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of times that the catalogue is read because a file was replaced meanwhile.
 const MAX_LEASE_ATTEMPTS: usize = 4;
-/// Time for which it is cached whether there are any collections.
-const EXISTENCE_CACHE_TTL: Duration = Duration::from_secs(1);
+/// Timeout of finding out whether a principal may see any collection.
+const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(1);
+/// Time for which that is cached.
+const VISIBILITY_CACHE_TTL: Duration = Duration::from_secs(1);
+/// Maximum number of principals for whom that is cached.
+const MAX_CACHED_PRINCIPALS: usize = 1_000;
 
 /// The collections of a server.
 #[derive(Debug)]
@@ -46,8 +50,8 @@ pub struct Catalogue {
     collections_folder: PathBuf,
     /// Open collections, by file name, each with a lease on its file.
     open_file: Mutex<HashMap<String, Collection>>,
-    /// Whether there were any collections, and when that was determined.
-    cached_existence: Mutex<Option<(bool, Instant)>>,
+    /// Whether a principal may see any collection, and when that was determined.
+    cached_visibility: Mutex<HashMap<Principal, (bool, Instant)>>,
     /// Collections of the settings, whose rights hold before those of the catalogue.
     configured: ConfiguredCollections,
     shown_names: ShownNames,
@@ -95,7 +99,7 @@ impl Catalogue {
             collections_folder: data.path().join("collections"),
             data,
             open_file: Mutex::default(),
-            cached_existence: Mutex::default(),
+            cached_visibility: Mutex::default(),
             configured: ConfiguredCollections::default(),
             shown_names: ShownNames::default(),
         }
@@ -147,7 +151,7 @@ impl Catalogue {
     /// is missing are closed.
     pub(super) fn set_configured(&self, specs: Vec<CollectionSpec>) {
         self.configured.set(specs);
-        *self.lock_existence() = None;
+        self.lock_visibility().clear();
     }
 
     /// Returns the collections of the settings.
@@ -169,9 +173,17 @@ impl Catalogue {
         cancel: &CancelFlag,
     ) -> Result<Vec<VisibleCollection>, CollectionError> {
         let deadline = Deadline::after(READ_TIMEOUT).with_cancellation(cancel);
+        Ok(self.visible_collections(principal, &deadline)?.collect())
+    }
+
+    fn visible_collections(
+        &self,
+        principal: &Principal,
+        deadline: &Deadline,
+    ) -> Result<impl Iterator<Item = VisibleCollection>, CollectionError> {
         let rules = principal.access();
         let documents = rules.document_access();
-        let visible = |(record, collection): (CollectionRecord, Collection)| {
+        let visible = move |(record, collection): (CollectionRecord, Collection)| {
             let rights = self.rights(&record)?;
             if !rights.permit_user(principal) || !rules.permits_collection(&record.name) {
                 return None;
@@ -181,24 +193,27 @@ impl Catalogue {
             let url = self.configured.url_template(&record.name);
             Some(VisibleCollection { record, collection, access, url })
         };
-        let visible = self.lease_collections(&deadline)?.into_iter().filter_map(visible);
-        Ok(visible.filter(|it| self.shown_names.is_shown(principal, it, &deadline)).collect())
+        let visible = self.lease_collections(deadline)?.into_iter().filter_map(visible);
+        Ok(visible.filter(|it| self.shown_names.is_shown(principal, it, deadline)))
     }
 
-    /// Returns whether there are any collections that are not closed. The result is cached for one
-    /// second.
-    pub fn has_collections(&self) -> bool {
+    /// Returns whether a principal may see any collection; also if the catalogue cannot be read at
+    /// once, because tools must not be missing on a busy server. The result is cached for one second.
+    pub fn has_visible(&self, principal: &Principal) -> bool {
         let now = Instant::now();
-        let mut some = self.lock_existence();
-        match *some {
-            Some((known, at)) if now.duration_since(at) < EXISTENCE_CACHE_TTL => known,
-            Some(_) | None => {
-                let is_open = |record: &CollectionRecord| self.rights(record).is_some();
-                let known = self.list_records().is_ok_and(|records| records.iter().any(is_open));
-                *some = Some((known, now));
-                known
-            }
+        let is_fresh = |(_, at): &&(bool, Instant)| now.duration_since(*at) < VISIBILITY_CACHE_TTL;
+        if let Some((known, _)) = self.lock_visibility().get(principal).filter(is_fresh) {
+            return *known;
         }
+        let deadline = Deadline::after(VISIBILITY_TIMEOUT);
+        let visible = self.visible_collections(principal, &deadline);
+        let known = !visible.is_ok_and(|mut visible| visible.next().is_none());
+        let mut cached = self.lock_visibility();
+        if cached.len() >= MAX_CACHED_PRINCIPALS {
+            cached.clear();
+        }
+        cached.insert(principal.clone(), (known, now));
+        known
     }
 
     /// Returns a collection that a principal may see, by name, ignoring case.
@@ -402,8 +417,8 @@ impl Catalogue {
         drop(closed);
     }
 
-    fn lock_existence(&self) -> MutexGuard<'_, Option<(bool, Instant)>> {
-        self.cached_existence.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_visibility(&self) -> MutexGuard<'_, HashMap<Principal, (bool, Instant)>> {
+        self.cached_visibility.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_open(&self) -> MutexGuard<'_, HashMap<String, Collection>> {

@@ -44,8 +44,8 @@ pub trait ServerHandler: Send + Sync + 'static {
     /// Returns the resources for `resources/list`, in a stable order.
     fn list_resources(&self, call: &RequestContext) -> Vec<Resource>;
 
-    /// Returns the templates for `resources/templates/list`, the same for every principal.
-    fn resource_templates(&self) -> Vec<ResourceTemplate>;
+    /// Returns the templates for `resources/templates/list`.
+    fn resource_templates(&self, principal: &Principal) -> Vec<ResourceTemplate>;
 
     /// Reads a resource. Fails if the principal can read none with this URI.
     fn read_resource<'a>(

@@ -141,7 +141,7 @@ impl Service {
                 let ListParams { cursor } = parse_params(params)?;
                 let list = list_page(
                     "resourceTemplates",
-                    &self.handler.resource_templates(),
+                    &self.handler.resource_templates(&context.principal),
                     cursor.as_deref(),
                 )?;
                 Ok(MethodResult::cached(list, STATIC_LIST_CACHE))

@@ -525,7 +525,7 @@ mod tests {
             Vec::new()
         }
 
-        fn resource_templates(&self) -> Vec<ResourceTemplate> {
+        fn resource_templates(&self, _: &Principal) -> Vec<ResourceTemplate> {
             Vec::new()
         }
 

@@ -6,7 +6,7 @@ use futures_util::future::LocalBoxFuture;
 use serde_json::{Value, value::RawValue};
 use tokio::sync::watch;
 use vademecum_actors::CallError;
-use vademecum_core::auth::Principal;
+use vademecum_core::auth::{Principal, Right};
 use vademecum_mcp::{
     CallToolResult, Completion, CompletionRequest, Failure, GetPromptResult, Prompt,
     PromptArguments, RequestContext, Resource, ResourceContents, ResourceTemplate, Scope,
@@ -38,11 +38,12 @@ impl ServerHandler for ToolRegistry {
             // Only agents with a delegating key use these tools; other clients have better ones.
             Toolset::RagSearch => principal.is_delegated(),
             Toolset::Embedding => self.services.embeddings.is_some(),
-            // Collections from the settings are built by a tool of this set.
+            // Administrators build the collections of the settings by a tool of this set.
             Toolset::Rag => {
-                self.services.collections.has_collections() || self.services.syncs.has_configured()
+                self.services.collections.has_visible(principal)
+                    || (principal.has_right(Right::Admin) && self.services.syncs.has_configured())
             }
-            Toolset::Knowledgebase => self.services.collections.has_collections(),
+            Toolset::Knowledgebase => self.services.collections.has_visible(principal),
             Toolset::Databases => {
                 self.services.databases.profiles().visible_profiles(principal).next().is_some()
             }
@@ -125,8 +126,8 @@ impl ServerHandler for ToolRegistry {
         })
     }
 
-    fn resource_templates(&self) -> Vec<ResourceTemplate> {
-        resources::resource_templates(self.services.collections.has_collections())
+    fn resource_templates(&self, principal: &Principal) -> Vec<ResourceTemplate> {
+        resources::resource_templates(self.services.collections.has_visible(principal))
     }
 
     fn read_resource<'a>(

@@ -49,7 +49,7 @@ impl ServerHandler for Fixtures {
         resources::list_resources()
     }
 
-    fn resource_templates(&self) -> Vec<ResourceTemplate> {
+    fn resource_templates(&self, _: &Principal) -> Vec<ResourceTemplate> {
         resources::list_templates()
     }
 
