@@ -293,3 +293,51 @@ fn unknown_cursor_is_refused() {
         assert!(message.contains("params.cursor"), "{message}");
     }
 }
+
+/// Gateways match answers by the id, also those of requests that are refused for their headers.
+#[test]
+fn header_errors_carry_request_id() {
+    let library = Library::new();
+    let key = library.create_key_with("gateway", &["--delegating"]);
+    let server = library.serve_multi_user("");
+    let token = format!("Bearer {key}");
+    let send = |header: (&str, &str), body: &str| {
+        let request = server.request("POST", "/mcp").header("content-type", "application/json");
+        let request = if header.0 == "authorization" || header.0 == "x-no-key" {
+            request
+        } else {
+            request.header("authorization", &token)
+        };
+        request.header(header.0, header.1).body(body).send()
+    };
+    let call = |padding: usize| {
+        let text = "x".repeat(padding);
+        let params = json!({ "name": "rag_search", "arguments": { "search_phrases": [text] } });
+        json!({ "jsonrpc": "2.0", "id": "call-7", "method": "tools/call", "params": params })
+            .to_string()
+    };
+    for (header, status) in [
+        (("authorization", "Bearer wrong"), 401),
+        (("x-no-key", ""), 401),
+        (("x-session-tags", "not JSON"), 400),
+        (("x-user-id", "no/user"), 400),
+        (("mcp-session-id", "\u{fc}"), 400),
+        (("mcp-session-id", "ended"), 404),
+        (("mcp-protocol-version", "1999-01-01"), 400),
+        (("origin", "https://evil.example"), 403),
+    ] {
+        let answer = send(header, &call(1));
+        assert_eq!(answer.status, status, "{header:?}: {answer:?}");
+        let answer = answer.json();
+        assert_eq!(answer["id"], "call-7", "{header:?}: {answer}");
+        assert!(answer["error"]["message"].is_string(), "{header:?}: {answer}");
+    }
+    // The answer to another message, or to one that is too long to be read for a stranger, has no id.
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let batch = format!("[{}]", call(1));
+    for body in ["{", &notification.to_string(), &batch, &call(100_000)] {
+        let answer = send(("origin", "https://evil.example"), body);
+        assert_eq!(answer.status, 403, "{answer:?}");
+        assert_eq!(answer.json()["id"], Value::Null);
+    }
+}

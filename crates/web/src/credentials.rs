@@ -26,7 +26,10 @@ use vademecum_core::{
 };
 use vademecum_mcp::{ReplyStatus, Service};
 
-use super::{ServerState, origin_check::is_from_browser_extension, wire_names::WEBSOCKET_PATH};
+use super::{
+    ServerState, origin_check::is_from_browser_extension, refused_message::read_refused_message,
+    wire_names::WEBSOCKET_PATH,
+};
 
 /// Header for API keys of clients that cannot send `Authorization`.
 const API_KEY_HEADER: &str = "x-api-key";
@@ -69,7 +72,7 @@ impl AuthenticatedCaller {
 
 /// Middleware that passes on authenticated requests and rejects all others.
 pub(crate) async fn authenticate_request(
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let Some(server_state) = request.app_data::<web::Data<ServerState>>().cloned() else {
@@ -83,7 +86,8 @@ pub(crate) async fn authenticate_request(
         }
         Err(refusal) => {
             record_rejection(&request, &server_state, &refusal);
-            let answer = rejection_response(&refusal, &server_state.auth);
+            let message = read_refused_message(&mut request).await;
+            let answer = rejection_response(&refusal, &message, &server_state.auth);
             Ok(request.into_response(answer).map_into_boxed_body())
         }
     }
@@ -272,7 +276,7 @@ fn warn_of_untrusted_proxy(peer: IpAddr, settings: &Auth) {
     }
 }
 
-fn rejection_response(refusal: &AuthRejection, settings: &Auth) -> HttpResponse {
+fn rejection_response(refusal: &AuthRejection, message: &str, settings: &Auth) -> HttpResponse {
     let status = match refusal {
         AuthRejection::Missing
         | AuthRejection::NoLocalToken
@@ -314,8 +318,8 @@ fn rejection_response(refusal: &AuthRejection, settings: &Auth) -> HttpResponse 
     // parameters of the message.
     let problem = refusal.to_string();
     let body = match status {
-        StatusCode::BAD_REQUEST => Service::parameter_rejection(&problem),
-        _ => Service::caller_rejection(&problem),
+        StatusCode::BAD_REQUEST => Service::parameter_rejection(message, &problem),
+        _ => Service::caller_rejection(message, &problem),
     };
     answer.content_type("application/json").body(body)
 }

@@ -33,7 +33,10 @@ pub(crate) async fn post_message(
     };
     let peer = match read_peer(&request, "http") {
         Ok(peer) => peer,
-        Err(problem) => return error_response(StatusCode::BAD_REQUEST, &problem),
+        Err(problem) => {
+            let message = Service::rejection_of(&text, &problem);
+            return HttpResponse::BadRequest().content_type("application/json").body(message);
+        }
     };
     let (link, mut messages) = Outbound::channel();
     if !accepts_event_stream(&request) {

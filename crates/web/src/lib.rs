@@ -19,6 +19,7 @@ mod oauth;
 mod origin_check;
 mod pages;
 mod query;
+mod refused_message;
 mod request_body;
 mod request_id;
 mod routes;

@@ -20,14 +20,18 @@ use vademecum_accounts::CallerAccount;
 use vademecum_mcp::Service;
 
 use super::{
-    ServerState, oauth::accepts_form, request_id::REQUEST_ID_HEADER, wire_names::SESSION_HEADER,
+    ServerState,
+    oauth::accepts_form,
+    refused_message::read_refused_message,
+    request_id::REQUEST_ID_HEADER,
+    wire_names::{MCP_PATH, SESSION_HEADER},
 };
 use crate::templates::CLIP_PATH;
 
 /// Middleware that passes on requests with an allowed host, origin and content type and rejects all
 /// others.
 pub(crate) async fn check_request(
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let allowed = match request.app_data::<web::Data<ServerState>>() {
@@ -40,14 +44,21 @@ pub(crate) async fn check_request(
                 && !accepts_form(request.path(), request.headers()) =>
         {
             let reason = "the body must be JSON: send the header content-type: application/json";
+            let message = read_refused_message(&mut request).await;
             HttpResponse::build(StatusCode::UNSUPPORTED_MEDIA_TYPE)
                 .content_type("application/json")
-                .body(Service::rejection(reason))
+                .body(Service::rejection_of(&message, reason))
         }
         Ok(()) => return Ok(next.call(request).await?.map_into_boxed_body()),
         Err(reason) => {
             tracing::warn!(%reason, "rejected a request");
-            HttpResponse::Forbidden().json(serde_json::json!({ "error": reason }))
+            if request.path() == MCP_PATH {
+                let message = read_refused_message(&mut request).await;
+                let body = Service::caller_rejection(&message, &reason);
+                HttpResponse::Forbidden().content_type("application/json").body(body)
+            } else {
+                HttpResponse::Forbidden().json(serde_json::json!({ "error": reason }))
+            }
         }
     };
     Ok(request.into_response(answer).map_into_boxed_body())

@@ -181,7 +181,7 @@ impl ConnectionGate {
 
 fn configure_routes(app: &mut web::ServiceConfig) {
     app.service(
-        web::resource("/mcp")
+        web::resource(crate::wire_names::MCP_PATH)
             .wrap(from_fn(credentials::authenticate_request))
             .route(web::post().to(http::post_message))
             .route(web::get().to(http::open_stream))
