@@ -351,3 +351,36 @@ fn cut_document_names_call_that_reads_on() {
     let rest = server.client().call_tool("knowledge.get", &arguments);
     assert_eq!(rest["range"]["start"], 2_000_000);
 }
+
+/// Another program holds the file of a collection: the search may succeed later.
+#[test]
+fn search_that_waits_too_long_exceeds_deadline() {
+    let library = Library::new();
+    collection_fixtures::insert_collection(
+        &library,
+        "stack_posts",
+        None,
+        &collection_fixtures::sample_posts(),
+    );
+    let file =
+        collection_fixtures::open_collection(&library, "stack_posts").store().path().to_owned();
+    #[expect(clippy::disallowed_methods, reason = "another program locks the file")]
+    let other = rusqlite::Connection::open(file).unwrap();
+    other
+        .execute_batch(
+            "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE lock (a); COMMIT;",
+        )
+        .unwrap();
+    let server = library.serve_with_settings("[limits]\nsource_ms = 300\n[tools]\nrag = \"on\"\n");
+    for (tool, arguments) in [
+        ("rag.search_fts", json!({ "query": "mysql" })),
+        ("rag.get_docs", json!({ "doc_ids": ["posts:1"] })),
+    ] {
+        let text = server.client().expect_tool_error(tool, &arguments);
+        let error: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(error["error"]["code"], "DEADLINE_EXCEEDED", "{tool}: {text}");
+    }
+    drop(other);
+    let found = server.client().call_tool("rag.search_fts", &json!({ "query": "mysql" }));
+    assert!(!found["results"].as_array().unwrap().is_empty(), "{found}");
+}

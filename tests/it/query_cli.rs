@@ -97,8 +97,8 @@ fn query_exit_code_identifies_error() {
             if code != 0 {
                 let answer = done.parse_json();
                 assert_eq!(
-                    (&answer["ok"], &answer["error"]["code"]),
-                    (&json!(false), &json!(name))
+                    (&answer["ok"], &answer["schema_version"], &answer["error"]["code"]),
+                    (&json!(false), &json!(1), &json!(name))
                 );
                 assert!(done.stderr.lines().any(|line| line.starts_with("error: ")), "{done:?}");
             }

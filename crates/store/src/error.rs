@@ -222,9 +222,9 @@ impl StoreError {
         }
     }
 
-    /// Returns whether another process held the write lock too long.
+    /// Returns whether another process held a lock of the file too long.
     pub fn is_locked(&self) -> bool {
-        matches!(self, Self::Statement(error)
+        matches!(self, Self::Statement(error) | Self::Open { source: error, .. }
             if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy))
     }
 }

@@ -418,6 +418,11 @@ fn failed_collection(one: &VisibleCollection, error: &SourceError) -> FailedColl
         tracing::warn!(collection = %name, %error, "search in collection `{name}` failed");
     }
     let reason = error.public_reason().into_owned();
-    let is_late = matches!(error, SourceError::Store(StoreError::DeadlineExceeded));
+    // A file that another program holds for too long is late as well.
+    let is_late = match error {
+        SourceError::Store(StoreError::DeadlineExceeded) => true,
+        SourceError::Store(error) => error.is_locked(),
+        _ => false,
+    };
     FailedCollection { name: one.record.name.clone(), reason, is_late }
 }
