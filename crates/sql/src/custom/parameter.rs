@@ -164,16 +164,20 @@ impl ParameterRule {
             ParameterKind::Date => ("string", Some("date")),
             ParameterKind::Timestamp => ("string", Some("date-time")),
         };
-        let number = |number: &Decimal| Scalar::parse(self.kind, &number.to_string()).ok();
+        // A limit that a JSON number cannot hold is checked, but not shown.
+        let limit = |number: &Decimal| {
+            let number = Scalar::parse(self.kind, &number.to_string()).ok()?.to_json();
+            number.is_number().then_some(number)
+        };
         let fields = [
-            ("type", Some(json!(kind))),
+            ("type", Some(self.json_type(kind))),
             ("format", format.map(Value::from)),
             (
                 "enum",
                 self.values.as_ref().map(|values| values.iter().map(Scalar::to_json).collect()),
             ),
-            ("minimum", self.minimum.as_ref().and_then(number).map(|it| it.to_json())),
-            ("maximum", self.maximum.as_ref().and_then(number).map(|it| it.to_json())),
+            ("minimum", self.minimum.as_ref().and_then(limit)),
+            ("maximum", self.maximum.as_ref().and_then(limit)),
             (
                 "maxLength",
                 (self.kind == ParameterKind::String && self.values.is_none())
@@ -181,6 +185,16 @@ impl ParameterRule {
             ),
         ];
         fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+    }
+
+    /// Returns the JSON type of a value. A number with more digits than a JSON number has is text.
+    fn json_type(&self, kind: &str) -> Value {
+        let default = self.default.iter().flat_map(Argument::scalars);
+        let mut shown = self.values.iter().flatten().chain(default);
+        if self.kind == ParameterKind::Number && shown.any(|it| it.to_json().is_string()) {
+            return json!([kind, "string"]);
+        }
+        kind.into()
     }
 
     fn parse_literal(&self, given: &Literal) -> Result<Argument, String> {
@@ -417,6 +431,50 @@ mod tests {
         for json in ["[1, 2, 3]", "[null]", "[[1]]", "[1.5]"] {
             assert!(parse_argument(&ids, json).is_err(), "{json}");
         }
+    }
+
+    #[test]
+    fn shown_default_is_accepted_back() {
+        for (text, shown) in [
+            ("type = \"integer\"\ndefault = -5", json!(-5)),
+            ("type = \"integer\"\ndefault = 9223372036854775807", json!(i64::MAX)),
+            ("type = \"number\"\ndefault = 1.50", json!(1.5)),
+            ("type = \"number\"\ndefault = 1e300", json!(1e300)),
+            ("type = \"number\"\ndefault = \"0.10000000000000000001\"", {
+                json!("0.10000000000000000001")
+            }),
+            ("type = \"boolean\"\ndefault = false", json!(false)),
+            ("type = \"string\"\ndefault = \"[1] \\\"a\\\"\"", json!("[1] \"a\"")),
+            ("type = \"date\"\ndefault = 2026-01-31", json!("2026-01-31")),
+            ("type = \"timestamp\"\ndefault = 2026-01-31T12:00:00.5+02:00", {
+                json!("2026-01-31T10:00:00.5Z")
+            }),
+            ("type = \"identifier\"\nvalues = [\"a\", \"b\"]\ndefault = \"b\"", json!("b")),
+            ("type = \"string\"\narray = true\ndefault = [\"a,b\", \"[\"]", json!(["a,b", "["])),
+            ("type = \"integer\"\narray = true\ndefault = []", json!([])),
+            ("type = \"timestamp\"\narray = true\ndefault = [2026-01-31T12:00:00Z]", {
+                json!(["2026-01-31T12:00:00Z"])
+            }),
+        ] {
+            let rule = parse_rule(text).unwrap();
+            let schema = rule.schema();
+            assert_eq!(schema["default"], shown, "{text}");
+            assert_eq!(parse_argument(&rule, &shown.to_string()), rule.parse_argument(None));
+            let types = if rule.is_array() { &schema["items"]["type"] } else { &schema["type"] };
+            let values = if rule.is_array() { shown } else { json!([shown]) };
+            for value in values.as_array().unwrap() {
+                let kind = match value {
+                    Value::String(_) => "string",
+                    Value::Bool(_) => "boolean",
+                    Value::Number(number) if number.is_f64() => "number",
+                    _ => "integer",
+                };
+                assert!(types.to_string().contains(kind), "{schema}");
+            }
+        }
+        // Without a default, NULL is one.
+        let optional = parse_rule("type = \"date\"\nrequired = false").unwrap();
+        assert_eq!(parse_argument(&optional, "null"), optional.parse_argument(None));
     }
 
     #[test]

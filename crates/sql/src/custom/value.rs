@@ -34,6 +34,17 @@ pub enum Argument {
     Identifier(String),
 }
 
+impl Argument {
+    /// Returns the values, without identifiers.
+    pub(super) fn scalars(&self) -> &[Scalar] {
+        match self {
+            Self::Null | Self::Identifier(_) => &[],
+            Self::One(value) => std::slice::from_ref(value),
+            Self::List(values) => values,
+        }
+    }
+}
+
 /// Value that is sent to the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scalar(ScalarKind);
@@ -99,7 +110,7 @@ impl Scalar {
         }
     }
 
-    /// Returns the value as shown to people and clients.
+    /// Returns the value as shown to people and clients, who may pass it as an argument.
     pub(super) fn to_json(&self) -> Value {
         match &self.0 {
             ScalarKind::Integer(number) => json!(number),
@@ -112,9 +123,18 @@ impl Scalar {
                     .to_integer()
                     .map_or_else(|| float.map_or(json!(text), |it| json!(it)), |it| json!(it))
             }
-            ScalarKind::Text(_) | ScalarKind::Date(_) | ScalarKind::Time(_) => {
-                json!(self.written())
+            ScalarKind::Text(_) | ScalarKind::Date(_) => json!(self.written()),
+            ScalarKind::Time(time) => {
+                json!(time.format(&Rfc3339).unwrap_or_else(|_| self.written()))
             }
+        }
+    }
+
+    /// Returns the value as it is in a list of JSON, which `MySQL` and `SQLite` read.
+    fn to_list_item(&self) -> Value {
+        match &self.0 {
+            ScalarKind::Time(_) => json!(self.written()),
+            _ => self.to_json(),
         }
     }
 
@@ -263,7 +283,7 @@ impl StatementWriter {
                 Ok(Parameter::Text(postgres_array(values)))
             }
             Argument::List(values) => {
-                let values: Vec<Value> = values.iter().map(Scalar::to_json).collect();
+                let values: Vec<Value> = values.iter().map(Scalar::to_list_item).collect();
                 Ok(Parameter::Text(Value::from(values).to_string()))
             }
         }
