@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::Path,
+    pin::Pin,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
@@ -21,7 +22,7 @@ const START_CHECK_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum time for a database to check the statements that were not checked in time.
 const LATE_CHECK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Interval between attempts to check statements whose database could not be reached.
-const LATE_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+const LATE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Interval between looks at the settings file.
 const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -116,11 +117,16 @@ impl CustomTools {
         let mut version = self.file_version;
         let mut rounds = tokio::time::interval(FILE_CHECK_INTERVAL);
         let mut last_check = Instant::now();
+        let mut late_check: Option<LateCheck> = None;
         let mut hangup = HangupSignal::subscribe();
         loop {
             let is_asked = tokio::select! {
                 () = hangup.wait() => true,
                 _ = rounds.tick() => false,
+                checked = wait_for_check(&mut late_check) => {
+                    (tools, late_check, last_check) = (checked, None, Instant::now());
+                    continue;
+                }
             };
             let path = file.clone();
             let now = tokio::task::spawn_blocking(move || FileVersion::read(&path)).await;
@@ -128,14 +134,16 @@ impl CustomTools {
             if is_asked || (now != version && now.is_some()) {
                 version = now;
                 if let Some((new_settings, new_tools)) = self.reload(&file).await {
-                    (settings, tools) = (new_settings, new_tools);
+                    // The check of tools that were replaced ends.
+                    (settings, tools, late_check) = (new_settings, new_tools, None);
                 }
                 last_check = Instant::now();
-            } else if last_check.elapsed() > LATE_CHECK_INTERVAL
+            } else if late_check.is_none()
+                && last_check.elapsed() > LATE_CHECK_INTERVAL
                 && tools.iter().any(|tool| !tool.is_checked())
             {
-                self.check_late(&mut tools, &settings).await;
-                last_check = Instant::now();
+                let check = self.clone().check_late(tools.clone(), settings.clone());
+                late_check = Some(Box::pin(check));
             }
         }
     }
@@ -177,17 +185,26 @@ impl CustomTools {
         drop(tokio::task::spawn_blocking(move || syncs.record_configured()));
     }
 
-    /// Checks the tools that could not be checked before.
-    async fn check_late(&self, tools: &mut [CustomTool], settings: &Settings) {
-        let checked = self.check(tools, settings, LATE_CHECK_TIMEOUT).await;
-        let offered = match checked {
-            Ok(()) => self.announce(tools, settings).await,
-            Err(error) => Err(error),
-        };
+    /// Checks the tools that could not be checked before, and returns them.
+    async fn check_late(self, mut tools: Vec<CustomTool>, settings: Settings) -> Vec<CustomTool> {
+        let checked = self.check(&mut tools, &settings, LATE_CHECK_TIMEOUT).await;
+        let offered = self.announce(&tools, &settings).await.and(checked);
         if let Err(error) = offered {
             let error = error_chain(&error);
             tracing::error!(%error, "a custom tool does not work; correct the settings file");
         }
+        tools
+    }
+}
+
+/// A check that runs beside the watch of the settings file, which does not wait for databases.
+type LateCheck = Pin<Box<dyn Future<Output = Vec<CustomTool>>>>;
+
+/// Waits for the end of a check; for ever if there is none.
+async fn wait_for_check(check: &mut Option<LateCheck>) -> Vec<CustomTool> {
+    match check {
+        Some(check) => check.await,
+        None => std::future::pending().await,
     }
 }
 

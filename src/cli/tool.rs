@@ -1,13 +1,17 @@
 //! `vademecum tool`.
 
-use std::{process::ExitCode, sync::Arc, time::Instant};
+use std::{
+    process::ExitCode,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Result, anyhow, bail};
 use clap::Subcommand;
 use serde_json::{Map, Value, json, value::RawValue};
 use vademecum_core::config::CustomToolName;
 use vademecum_services::{
-    custom_tools::{CustomTool, define_tools},
+    custom_tools::{CustomTool, check_tools, define_tools},
     text::sanitize,
 };
 use vademecum_sql::{Databases, ErrorCode, Parameter, SqlError, custom::ParameterRule};
@@ -20,6 +24,9 @@ use super::{
     table_format,
 };
 
+/// Maximum time for the databases to check the listed tools.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// List and test the custom tools of the settings
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
@@ -30,7 +37,7 @@ Examples:
 
 Exit codes are those of `vademecum query`.")]
 pub(super) enum ToolCommand {
-    /// List the custom tools
+    /// List the custom tools: name, profile, mode, whether its database is ready, description
     List {
         /// Print the list as JSON
         #[arg(long)]
@@ -68,8 +75,13 @@ impl ToolCommand {
         let settings = common.load_settings()?;
         match self {
             Self::List { json } => {
-                let access = ProfileAccess::open(settings.clone(), &[])?;
-                list_tools(&define_tools(&settings, &access.profiles)?, json)
+                let names: Vec<_> = settings.tools.custom.values().map(|it| &*it.profile).collect();
+                let access = ProfileAccess::open(settings.clone(), &names)?;
+                let mut tools = define_tools(&settings, &access.profiles)?;
+                let databases = Databases::new(Arc::clone(&access.profiles));
+                check_tools(&mut tools, &databases, &access.owner, CHECK_TIMEOUT, &settings)
+                    .await?;
+                list_tools(&tools, json)
             }
             Self::Test { name, arguments, write, json } => {
                 let tools = &settings.tools.custom;
@@ -98,6 +110,7 @@ fn list_tools(tools: &[CustomTool], json: bool) -> Result<()> {
                 "title": tool.settings.title,
                 "profile": tool.settings.profile,
                 "mode": mode(tool),
+                "state": tool.describe_state(),
                 "parameters": tool.statement.parameters().iter().map(ParameterRule::name).collect::<Vec<_>>(),
             })
         });
@@ -108,7 +121,8 @@ fn list_tools(tools: &[CustomTool], json: bool) -> Result<()> {
     }
     for tool in tools {
         let (profile, about) = (&tool.settings.profile, sanitize(&tool.settings.description));
-        print_line(&format!("{}\t{profile}\t{}\t{about}", tool.name, mode(tool)));
+        let (mode, state) = (mode(tool), tool.describe_state());
+        print_line(&format!("{}\t{profile}\t{mode}\t{state}\t{about}", tool.name));
     }
     Ok(())
 }

@@ -12,6 +12,9 @@ use vademecum_sql::{
     custom::{CustomStatement, DefinitionError},
 };
 
+/// State of a tool whose database has not answered.
+const NOT_REACHABLE: &str = "not reachable yet";
+
 /// A custom tool whose definition is valid.
 #[derive(Clone, Debug)]
 pub struct CustomTool {
@@ -93,6 +96,15 @@ pub async fn check_tools(
 }
 
 impl CustomTool {
+    /// Returns the state for people: `ready`, or why the tool may not work yet.
+    pub fn describe_state(&self) -> String {
+        match &self.state {
+            CheckState::Accepted(_) => "ready".to_owned(),
+            CheckState::Unchecked(None) => NOT_REACHABLE.to_owned(),
+            CheckState::Unchecked(Some(error)) => format!("{NOT_REACHABLE}: {}", error.message),
+        }
+    }
+
     /// Returns true if the database has accepted the statement.
     pub fn is_checked(&self) -> bool {
         matches!(self.state, CheckState::Accepted(_))
@@ -123,10 +135,22 @@ fn timeout_error(timeout: Duration) -> SqlError {
     SqlError::new(ErrorCode::XsqlDbConnectFailed, message)
 }
 
+/// Adds to an error of a call that the database of the tool is not reachable yet, if that is the reason.
+pub fn explain_unreachable(error: SqlError) -> SqlError {
+    match error.code {
+        // Without a detail, the database is reached, but busy.
+        ErrorCode::XsqlSshDialFailed | ErrorCode::XsqlDbConnectFailed if error.detail.is_some() => {
+            let message = format!("{NOT_REACHABLE}: {}", error.message);
+            SqlError { message, ..error }
+        }
+        _ => error,
+    }
+}
+
 /// Returns true if the statement is at fault, not the way to the database or its load.
 fn is_definition_error(error: &SqlError) -> bool {
     match error.code {
-        ErrorCode::XsqlDbExecFailed => !error.is_timeout(),
+        ErrorCode::XsqlDbExecFailed => !error.is_temporary(),
         ErrorCode::XsqlRoBlocked => true,
         ErrorCode::XsqlCfgNotFound
         | ErrorCode::XsqlCfgInvalid
@@ -149,7 +173,7 @@ mod tests {
     fn slow_database_does_not_make_definition_wrong() {
         let failed = SqlError::new(ErrorCode::XsqlDbExecFailed, "no such column");
         assert!(is_definition_error(&failed));
-        assert!(!is_definition_error(&failed.with_detail(&"statement timeout")));
+        assert!(!is_definition_error(&failed.with_detail(&"temporary failure")));
         assert!(!is_definition_error(&timeout_error(Duration::from_secs(3))));
     }
 }

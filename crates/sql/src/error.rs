@@ -68,12 +68,13 @@ pub struct SqlError {
 }
 
 impl SqlError {
-    /// Detail of a statement that was cancelled because it took too long.
-    pub(crate) const TIMED_OUT: &str = "statement timeout";
+    /// Detail of a statement that failed for its time or the load of the server.
+    pub(crate) const TEMPORARY: &str = "temporary failure";
 
-    /// Returns true if the statement took too long, which says nothing about its text.
-    pub fn is_timeout(&self) -> bool {
-        self.detail.as_deref() == Some(Self::TIMED_OUT)
+    /// Returns true if the statement failed for its time, for a lock or for the load of the server, which
+    /// say nothing about its text.
+    pub fn is_temporary(&self) -> bool {
+        self.detail.as_deref() == Some(Self::TEMPORARY)
     }
 
     /// Creates an error. `XsqlRoBlocked` gets the reason `read_only`.

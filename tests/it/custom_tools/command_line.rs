@@ -39,7 +39,10 @@ fn tool_test_prints_statement_values_and_rows() {
         assert!(data["duration_ms"].as_f64().unwrap() > 0.0);
     }
     let listed = run_tool_command(&databases, &["list"]);
-    assert!(listed.stdout.starts_with("find_lite\tlite\tread-only\tFind orders.\n"), "{listed:?}");
+    assert!(
+        listed.stdout.starts_with("find_lite\tlite\tread-only\tready\tFind orders.\n"),
+        "{listed:?}"
+    );
     let listed = run_tool_command(&databases, &["list", "--json"]).parse_json();
     assert_eq!(listed[2]["parameters"], json!(["status"]));
 }

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{find_listed, for_each_profile, order_databases, simple_tool};
 use crate::support::{AllEngines, Library, McpClient as _, PROFILES};
@@ -80,11 +80,42 @@ fn unreachable_database_does_not_prevent_start() {
     let tool = find_listed(&client, "t").unwrap();
     assert_eq!(tool["outputSchema"]["properties"]["rows"]["items"], json!({ "type": "object" }));
     let error = client.expect_tool_error("t", &json!({}));
+    assert!(error.contains("not reachable yet: "), "{error}");
     assert!(error.contains("cannot be reached"), "{error}");
     let file = library.file_path("settings.toml");
     let done = library.run(&["check", "--config", file.to_str().unwrap()]);
     let line = done.stdout.lines().find(|line| line.contains("custom tool t")).unwrap();
-    assert!(line.starts_with("warning") && line.contains("cannot be reached"), "{line}");
+    assert!(line.starts_with("warning") && line.contains("not reachable yet: "), "{line}");
+    let listed = library.run(&["tool", "list", "--config", file.to_str().unwrap()]);
+    assert_eq!(listed.code, 0, "{listed:?}");
+    assert!(listed.stdout.starts_with("t\tgone\tread-only\tnot reachable yet: "), "{listed:?}");
+}
+
+/// Another program holds the lock of the file while the server starts and reloads.
+#[test]
+fn locked_database_delays_only_its_tools() {
+    let library = Library::new();
+    let file = library.write_file("shop.db", "");
+    #[expect(clippy::disallowed_methods, reason = "another program locks the file")]
+    let database = rusqlite::Connection::open(&file).unwrap();
+    database.execute_batch("CREATE TABLE orders (id INTEGER); BEGIN EXCLUSIVE;").unwrap();
+    let profile = format!("[profiles.shop]\npath = '{}'\nengine = \"sqlite\"\n", file.display());
+    let tool = simple_tool("orders", "shop", "SELECT id FROM orders");
+    let server = library.serve_with_settings(&format!("{profile}{tool}"));
+    let session = server.open_session();
+    let listed = find_listed(&session, "orders").unwrap();
+    let columns = |listed: &Value| listed["outputSchema"]["properties"]["rows"]["items"].clone();
+    assert_eq!(columns(&listed), json!({ "type": "object" }));
+    let mut stream = session.open_notification_stream();
+    let more = simple_tool("more", "shop", "SELECT id AS number FROM orders");
+    library.write_file("settings.toml", format!("{profile}{tool}{more}"));
+    assert_eq!(stream.expect_message()["method"], "notifications/tools/list_changed");
+    assert!(find_listed(&session, "more").is_some(), "a reload does not wait either");
+    database.execute_batch("COMMIT").unwrap();
+    // The columns are known as soon as the database answers.
+    assert_eq!(stream.expect_message()["method"], "notifications/tools/list_changed");
+    let listed = find_listed(&session, "orders").unwrap();
+    assert!(columns(&listed)["properties"]["id"].is_object(), "{listed}");
 }
 
 #[test]

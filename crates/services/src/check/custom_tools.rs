@@ -32,16 +32,15 @@ pub(super) async fn check_custom_tools(
         let mut checked = [tool];
         let done = check_tools(&mut checked, &databases, &owner, CHECK_TIMEOUT, settings).await;
         let [tool] = checked;
-        match (done, tool.state) {
+        match (done, &tool.state) {
             (Err(error), _) => {
                 findings.add_error(&place, &error.to_string(), "correct the statement");
             }
             (Ok(()), CheckState::Accepted(_)) => {
                 findings.add_ok(&place, "the database accepts its statement");
             }
-            (Ok(()), CheckState::Unchecked(error)) => {
-                let why = error.map(|error| error.message).unwrap_or_default();
-                let what = format!("its statement could not be checked: {why}");
+            (Ok(()), CheckState::Unchecked(_)) => {
+                let what = tool.describe_state();
                 findings.add_warning(&place, &what, "check again when the database can be reached");
             }
         }

@@ -10,7 +10,12 @@ pub(super) fn statement_timeout(timeout: Duration) -> SqlError {
     let message = format!(
         "the statement took longer than {limit} and was cancelled; narrow it down, or raise the timeout of the profile"
     );
-    SqlError::new(ErrorCode::XsqlDbExecFailed, message).with_detail(&SqlError::TIMED_OUT)
+    SqlError::new(ErrorCode::XsqlDbExecFailed, message).with_detail(&SqlError::TEMPORARY)
+}
+
+/// The statement failed for a lock or the load of the server.
+pub(super) fn temporary_failure(message: String) -> SqlError {
+    SqlError::new(ErrorCode::XsqlDbExecFailed, message).with_detail(&SqlError::TEMPORARY)
 }
 
 /// The read-only transaction rejected a statement that passed the guard.
@@ -87,8 +92,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timeout_is_told_from_other_failures() {
-        assert!(statement_timeout(Duration::from_secs(1)).is_timeout());
-        assert!(!read_only_violation("x").is_timeout() && !access_denied(&"x").is_timeout());
+    fn temporary_failure_is_told_from_others() {
+        assert!(statement_timeout(Duration::from_secs(1)).is_temporary());
+        assert!(temporary_failure("deadlock".to_owned()).is_temporary());
+        assert!(!read_only_violation("x").is_temporary() && !access_denied(&"x").is_temporary());
     }
 }

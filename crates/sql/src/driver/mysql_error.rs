@@ -30,6 +30,12 @@ pub(super) fn statement_error(fault: &Error, timeout: Duration) -> SqlError {
             1792 => error::read_only_violation(&server_error.message),
             // ER_SERVER_SHUTDOWN, ER_NEW_ABORTING_CONNECTION, ER_CONNECTION_KILLED, ER_CLIENT_INTERACTION_TIMEOUT
             1053 | 1184 | 1927 | 4031 => error::connection_lost(fault),
+            // ER_DISK_FULL, ER_OUTOFMEMORY, ER_OUT_OF_SORTMEMORY, ER_OUT_OF_RESOURCES,
+            // ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK
+            code @ (1021 | 1037 | 1038 | 1041 | 1205 | 1213) => error::temporary_failure(format!(
+                "{} (error {code})",
+                redact_user(&server_error.message)
+            )),
             code => {
                 let message = format!("{} (error {code})", redact_user(&server_error.message));
                 SqlError::new(ErrorCode::XsqlDbExecFailed, message).with_detail(fault)

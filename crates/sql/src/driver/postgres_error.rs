@@ -52,6 +52,9 @@ pub(super) fn statement_error(fault: &Error, timeout: Duration) -> SqlError {
         error::read_only_violation(db_error.message())
     } else if code.code().starts_with("57P") || code.code().starts_with("08") {
         error::connection_lost(&db_error)
+    } else if ["40", "53", "55P03"].iter().any(|class| code.code().starts_with(class)) {
+        // Conflicts with other transactions, insufficient resources, and locks.
+        error::temporary_failure(server_message(db_error))
     } else {
         SqlError::new(ErrorCode::XsqlDbExecFailed, server_message(db_error))
     }

@@ -10,7 +10,7 @@ use vademecum_mcp::{
     RequestContext, ToolAudience, ToolEffect, ToolEntry, ToolPresentation, ToolSchemas, Toolset,
     intern_tool_name,
 };
-use vademecum_services::custom_tools::{CheckState, CustomTool};
+use vademecum_services::custom_tools::{CheckState, CustomTool, explain_unreachable};
 use vademecum_sql::{
     Column, Rows,
     custom::{CustomStatement, ParameterRule},
@@ -95,12 +95,22 @@ pub(crate) async fn run_custom_tool(
             "this tool writes, which the settings of the server or your key do not permit";
         return Err(CallError::Refused(message.to_owned()));
     }
-    let connection = connect_profile(services, call, Some(statement.profile().name())).await?;
-    let done = run_until_cancelled(call, statement.run(&connection, &bound)).await?;
+    let connection = connect_profile(services, call, Some(statement.profile().name()));
+    let connection = connection.await.map_err(explain_failure)?;
+    let done = run_until_cancelled(call, statement.run(&connection, &bound)).await;
+    let done = done.map_err(explain_failure)?;
     let rows_affected = (!statement.is_read_only()).then_some(done.rows_affected);
     let output = CustomToolOutput::new(done.rows, rows_affected);
     let text = services.text(|| output.render());
     Ok(ToolOutput { output, text, meta: None })
+}
+
+/// Says in an error of a database that cannot be reached that the tool works as soon as it can.
+fn explain_failure(error: CallError) -> CallError {
+    match error {
+        CallError::Sql(error) => CallError::Sql(explain_unreachable(error)),
+        other => other,
+    }
 }
 
 fn input_schema(statement: &CustomStatement) -> Value {

@@ -7,7 +7,9 @@ use vademecum_sandbox::WorkerFailure;
 use super::settings::ReadLimits;
 use crate::{
     ErrorCode, QueryCaps, SqlError,
-    driver::error::{parameter_mismatch, read_only_violation, statement_timeout},
+    driver::error::{
+        parameter_mismatch, read_only_violation, statement_timeout, temporary_failure,
+    },
 };
 
 /// Prefixes of the error messages for a function that the authorizer denies, and for an untrusted
@@ -91,7 +93,8 @@ impl ReadFailure {
                 let message = "the process that runs statements for this profile cannot be used";
                 SqlError::new(ErrorCode::XsqlInternal, message).with_detail(&detail)
             }
-            Self::Busy(message) | Self::Failed(message) => failed(message),
+            Self::Busy(message) => temporary_failure(message),
+            Self::Failed(message) => failed(message),
         }
     }
 }
