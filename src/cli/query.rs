@@ -36,7 +36,8 @@ pub(super) struct Query {
     /// Output format of the rows
     #[arg(long, value_enum, value_name = "FORM", default_value = "table")]
     format: RowFormat,
-    /// Allow the statement to write; the profile must have `unsafe_allow_write` as well
+    /// Allow the statement to write; the profile must have `unsafe_allow_write` or
+    /// `allow` as well
     #[arg(long)]
     unsafe_allow_write: bool,
     /// The statement, or `-` to read it from standard input
@@ -74,9 +75,10 @@ impl Query {
                 None => self.format.print_rows(&connection.run_query(&sql, &[], caps).await?, None),
             };
         }
-        if !connection.profile().unsafe_allow_write() {
+        if !connection.profile().may_write() {
             let message = "the profile does not allow statements that write; omit \
-                           --unsafe-allow-write, or set unsafe_allow_write = true in the profile";
+                           --unsafe-allow-write, or set allow and tables, or \
+                           unsafe_allow_write = true in the profile";
             return Err(SqlError::new(ErrorCode::XsqlRoBlocked, message).into());
         }
         let written = connection.run_write(&sql, &[], caps).await?;

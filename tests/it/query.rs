@@ -333,3 +333,84 @@ fn write_mode_of_profile_is_shown() {
         assert!(resources.contains(&format!("which is {mode}.")), "{resources}");
     }
 }
+
+/// A profile with `allow` changes rows of its tables and nothing else, on every engine.
+#[test]
+fn changes_are_limited_to_tables_of_profile() {
+    let shop = ProfileDatabases::new();
+    for statement in ["CREATE TABLE secrets (id integer)", "INSERT INTO secrets VALUES (1)"] {
+        shop.postgres.execute(statement);
+        shop.maria.execute(statement);
+    }
+    let names = |table: &str| format!("allow = [\"insert\", \"update\"]\ntables = [\"{table}\"]\n");
+    let settings = shop.settings(&names("breads"));
+    let settings = settings.replacen(&names("breads"), &names("public.breads"), 1);
+    let server = shop.library.serve_with_settings(&format!("[tools]\nwrite = true\n{settings}"));
+    for profile in PROFILES {
+        let breads = if profile == "pg" { "public.breads" } else { "breads" };
+        let of = |sql: &str| query_data(&server, profile, &sql.replace("breads", breads));
+        assert_eq!(of("INSERT INTO breads (id, name) VALUES (4, 'oat')")["rows_affected"], 1);
+        assert_eq!(of("UPDATE breads SET name = upper(name) WHERE id > 2")["rows_affected"], 2);
+        // Reads are read-only statements as before.
+        let read = of("SELECT name FROM breads WHERE id > 2 ORDER BY id");
+        assert_eq!(read["rows"], json!([["WHEAT"], ["OAT"]]), "{profile}");
+        assert_eq!(read["rows_affected"], Value::Null, "{profile}");
+        for sql in [
+            "DELETE FROM breads",
+            "DROP TABLE breads",
+            "CREATE TABLE x (a integer)",
+            "INSERT INTO secrets VALUES (2)",
+            "UPDATE secrets SET id = 3",
+            "INSERT INTO breads (id) SELECT id FROM secrets",
+            "INSERT INTO breads (id) VALUES (9); DROP TABLE breads",
+            "WITH x AS (SELECT 1) INSERT INTO breads (id) SELECT 9",
+        ] {
+            let sql = sql.replace("breads", breads);
+            let error = expect_error(&server, "query", &json!({ "sql": sql, "profile": profile }));
+            assert_eq!(error["code"], "XSQL_RO_BLOCKED", "{profile} {sql}: {error}");
+        }
+        let shown = server.client().call_tool("profile_show", &json!({ "name": profile }));
+        assert_eq!(shown["data"]["mode"], "read-write");
+        assert_eq!(shown["data"]["allow"], json!(["insert", "update"]), "{shown}");
+        assert_eq!(shown["data"]["tables"], json!([breads]), "{shown}");
+    }
+    drop(server);
+    // Without `tools.write`, nothing is changed.
+    let server = shop.library.serve_with_settings(&settings);
+    for profile in PROFILES {
+        let sql = "INSERT INTO public.breads (id) VALUES (9)";
+        let error = expect_error(&server, "query", &json!({ "sql": sql, "profile": profile }));
+        assert_eq!(error["code"], "XSQL_RO_BLOCKED", "{profile}: {error}");
+    }
+}
+
+#[test]
+fn profile_of_several_databases_lets_calls_choose() {
+    let library = Library::new();
+    let databases = [TestDatabase::postgres(), TestDatabase::postgres()];
+    let address = require_env("VADEMECUM_POSTGRES");
+    for (database, number) in databases.iter().zip(1..) {
+        database.execute(&format!("CREATE TABLE t AS SELECT {number} AS number"));
+    }
+    let [first, second] = databases.each_ref().map(TestDatabase::name);
+    let server = library.serve_with_settings(&format!(
+        "[profiles.shop]\ndsn = \"{address}\"\nallow_plaintext = true\ndefault = true\n\
+         databases = [\"{first}\", \"{second}\"]\n"
+    ));
+    let names = [format!("shop.{first}"), format!("shop.{second}")];
+    for (name, number) in names.iter().zip(1..) {
+        assert_eq!(query_data(&server, name, "SELECT number FROM t")["rows"], json!([[number]]));
+    }
+    let listed = server.client().call_method("tools/list", &json!({}));
+    let tools = listed["tools"].as_array().unwrap();
+    let query = tools.iter().find(|tool| tool["name"] == "query").unwrap();
+    let mut sorted = names.clone();
+    sorted.sort();
+    assert_eq!(query["inputSchema"]["properties"]["profile"]["enum"], json!(sorted));
+    // Calls that name none use the first.
+    let page = json!({ "query": "SELECT number FROM t" });
+    let page = server.client().tool_result("query_database", &page)["structuredContent"].take();
+    assert_eq!((&page["database"], &page["rows"]), (&json!(names[0]), &json!([[1]])));
+    let error = expect_error(&server, "query", &json!({ "sql": "SELECT 1", "profile": "shop" }));
+    assert!(error["message"].as_str().unwrap().contains(&names[1]), "{error}");
+}

@@ -226,7 +226,7 @@ impl ProfileConnection {
         parameters: &[Parameter],
         caps: QueryCaps,
     ) -> Result<WriteResult, SqlError> {
-        let statement = guard::check_write(self.engine(), text)?;
+        let statement = self.profile.check_write(text)?;
         let _permit = self.acquire_lane(Attempt::MainOnly, Instant::now(), caps.timeout).await?;
         log_failure(
             &self.profile,

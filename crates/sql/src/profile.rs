@@ -10,14 +10,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    ConnectionTarget, Engine, ErrorCode, QueryCaps, ServerTarget, SqlError, error::secret_error,
+    ConnectionTarget, Engine, ErrorCode, QueryCaps, ServerTarget, SqlError,
+    error::secret_error,
+    guard::{self, ChangeLimits, WriteStatement},
     tunnel::Tunnel,
 };
 use vademecum_core::{
     auth::{Principal, UserId, UserIdError},
     config::{
-        self, DatabaseLocation, DatabaseLocationError, DatabaseServer, PassphraseSource,
-        ProfileName,
+        self, ChangeKind, DatabaseLocation, DatabaseLocationError, DatabaseServer,
+        PassphraseSource, ProfileName,
     },
 };
 
@@ -83,6 +85,12 @@ pub struct ShownProfile {
     pub database: Option<String>,
     /// Whether write statements are allowed.
     pub unsafe_allow_write: bool,
+    /// Kinds of statements that may change rows of `tables`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<ChangeKind>,
+    /// Tables whose rows these statements may change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<String>,
     /// Functions that read statements may call although they cannot be proved harmless.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_functions: Vec<String>,
@@ -266,9 +274,30 @@ impl Profile {
         self.tunnel.is_some()
     }
 
-    /// Returns true if the profile permits write statements.
-    pub fn unsafe_allow_write(&self) -> bool {
+    /// Returns true if the profile permits statements that write.
+    pub fn may_write(&self) -> bool {
+        self.settings.unsafe_allow_write || !self.settings.allow.is_empty()
+    }
+
+    /// Checks that the text is one statement that writes, and that the profile permits it.
+    pub fn check_write(&self, text: &str) -> Result<WriteStatement, SqlError> {
+        let settings = &self.settings;
+        if settings.allow.is_empty() {
+            return guard::check_write(self.engine(), text);
+        }
+        let limits = ChangeLimits {
+            kinds: &settings.allow,
+            tables: &settings.tables,
+            functions: &settings.allow_functions,
+        };
+        guard::check_change(self.engine(), text, limits)
+    }
+
+    /// Returns whether a statement runs as one that may write: all of a profile that permits all, and
+    /// the changes of one that permits these.
+    pub fn runs_as_write(&self, text: &str) -> bool {
         self.settings.unsafe_allow_write
+            || (!self.settings.allow.is_empty() && guard::is_change(self.engine(), text))
     }
 
     /// Returns the columns of a table that may be read by key; empty if the table is not
@@ -291,7 +320,7 @@ impl Profile {
     /// Returns `read-write` if the profile permits write statements and so does the server, else
     /// `read-only`.
     pub fn mode(&self, may_write: bool) -> &'static str {
-        if may_write && self.settings.unsafe_allow_write { "read-write" } else { "read-only" }
+        if may_write && self.may_write() { "read-write" } else { "read-only" }
     }
 
     /// Returns the details without secrets.
@@ -307,6 +336,8 @@ impl Profile {
             user: None,
             database: None,
             unsafe_allow_write: settings.unsafe_allow_write,
+            allow: settings.allow.clone(),
+            tables: settings.tables.clone(),
             allow_functions: settings.allow_functions.clone(),
             allow_plaintext: settings.allow_plaintext,
             dsn: None,

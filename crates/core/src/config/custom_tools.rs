@@ -60,7 +60,7 @@ pub struct CustomTool {
     } }))]
     #[schemars(example = json!({ "limit": { "type": "integer", "default": 20 } }))]
     pub parameters: BTreeMap<ParameterName, CustomParameter>,
-    /// Whether the statement only reads. One that writes also needs `unsafe_allow_write` of the
+    /// Whether the statement only reads. One that writes also needs `unsafe_allow_write` or `allow` of the
     /// profile and `tools.write`.
     #[serde(default = "default_true")]
     pub read_only: bool,

@@ -6,6 +6,7 @@
 mod archive;
 mod audit;
 mod auth;
+mod change_kind;
 mod collections;
 mod custom_tools;
 mod database_location;
@@ -49,6 +50,7 @@ mod validation;
 pub use archive::{Archive, SchemaName};
 pub use audit::Audit;
 pub use auth::{Auth, AuthMode, ClientDocuments, LocalAccess};
+pub use change_kind::ChangeKind;
 pub use collections::{Chunking, Collection, EmbeddingOptions, Folder};
 pub use custom_tools::{CustomParameter, CustomTool, CustomToolName, ParameterKind, ParameterName};
 pub use database_location::{DatabaseLocation, DatabaseLocationError, DatabaseServer};

@@ -11,11 +11,11 @@ use std::{
 };
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::json;
 
 use super::{
-    DatabaseLocation, Engine, SecretRef, TlsMode, TrustPattern,
+    ChangeKind, DatabaseLocation, Engine, SecretRef, TlsMode, TrustPattern,
     database_location::{absolute_path, check_plaintext, resolve_location},
     dsn::DsnParts,
     secret::RedactedText,
@@ -60,6 +60,11 @@ pub struct Profile {
     /// Database on the server.
     #[schemars(example = &"shop")]
     database: Option<String>,
+    /// Several databases on the server, instead of `database`: each is a profile of its own, named
+    /// after this one and the database, such as `shop.orders`, with its own connections. `default`
+    /// applies to the first.
+    #[schemars(example = ["orders", "stock"])]
+    databases: Vec<String>,
     /// Absolute path of a SQLite database.
     #[schemars(example = "/srv/shop.db")]
     path: Option<PathBuf>,
@@ -86,6 +91,15 @@ pub struct Profile {
     pub pool: NonZeroUsize,
     /// Whether write statements are allowed, if the server allows them as well.
     pub unsafe_allow_write: bool,
+    /// Kinds of statements that change rows of `tables`, if the server allows writing as well, instead
+    /// of `unsafe_allow_write`: `"insert"`, `"update"` and `"delete"`. Such a statement names no other
+    /// table and calls only functions that are known to be harmless, or in `allow_functions`. Triggers,
+    /// defaults and constraints of these tables run with the rights of the database user.
+    #[schemars(example = ["insert", "update"])]
+    pub allow: Vec<ChangeKind>,
+    /// Tables that `allow` applies to, as statements write them: in PostgreSQL with their schema.
+    #[schemars(example = ["public.orders"])]
+    pub tables: Vec<String>,
     /// Functions that read statements may call although it cannot be proved that they only read, as
     /// `schema.name` or `name`. For a foreign table, the handler of its wrapper. For MySQL, also
     /// views of which the user may not read the definition.
@@ -170,6 +184,25 @@ impl TryFrom<String> for ProfileName {
     }
 }
 
+/// Reads the profiles, with one for each database of a profile that has several.
+pub(super) fn deserialize_profiles<'de, D: Deserializer<'de>>(
+    reader: D,
+) -> Result<BTreeMap<ProfileName, Profile>, D::Error> {
+    let mut profiles = BTreeMap::new();
+    for (name, profile) in BTreeMap::<ProfileName, Profile>::deserialize(reader)? {
+        for (name, profile) in profile.into_databases(name).map_err(D::Error::custom)? {
+            let key = name.clone();
+            if profiles.insert(name, profile).is_some() {
+                return Err(D::Error::custom(format!(
+                    "there are two profiles `{}`; rename one, or remove it from `databases`",
+                    key.0
+                )));
+            }
+        }
+    }
+    Ok(profiles)
+}
+
 impl Ssh {
     fn port() -> u16 {
         22
@@ -210,6 +243,7 @@ impl Profile {
             user: None,
             password: None,
             database: None,
+            databases: Vec::new(),
             path: None,
             tls: None,
             ca_file: None,
@@ -220,6 +254,8 @@ impl Profile {
             max_bytes: NonZeroUsize::MIN.saturating_add(999_999),
             pool: NonZeroUsize::MIN.saturating_add(7),
             unsafe_allow_write: false,
+            allow: Vec::new(),
+            tables: Vec::new(),
             allow_functions: Vec::new(),
             trust: Vec::new(),
             default: false,
@@ -231,6 +267,12 @@ impl Profile {
     }
 
     fn validate(mut self) -> Result<Self, String> {
+        if let Some(first) = self.databases.first() {
+            if self.database.is_some() {
+                return Err("`database` and `databases` exclude each other; remove one".to_owned());
+            }
+            self.database = self.dsn.is_none().then(|| first.clone());
+        }
         let parts = DsnParts {
             engine: self.engine.take(),
             host: self.host.take(),
@@ -247,7 +289,78 @@ impl Profile {
         if self.ssh.is_some() && matches!(self.location, DatabaseLocation::File(_)) {
             return Err("`ssh` does not apply to sqlite, which has no server; remove it".to_owned());
         }
+        self.check_databases()?;
+        self.check_changes()?;
         Ok(self)
+    }
+
+    /// Checks `databases`.
+    fn check_databases(&self) -> Result<(), String> {
+        let is_server = matches!(self.location, DatabaseLocation::Server(_));
+        if !self.databases.is_empty() && !is_server {
+            return Err(
+                "`databases` needs a server in these settings, as `host` or in `dsn`; for a \
+                        file or a secret `dsn`, write one profile for each database"
+                    .to_owned(),
+            );
+        }
+        let is_name = |name: &String| {
+            !name.is_empty()
+                && name.chars().all(|it| it.is_ascii_alphanumeric() || "_-".contains(it))
+        };
+        match self.databases.iter().find(|name| !is_name(name)) {
+            Some(name) => Err(format!(
+                "`{name}` in `databases` does not consist of letters (a-z, A-Z), digits, `_` and `-`; \
+                 write a profile with `database` for it"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the profiles of the databases of this profile; only this one if it names no others.
+    fn into_databases(self, name: ProfileName) -> Result<Vec<(ProfileName, Self)>, String> {
+        if self.databases.is_empty() {
+            return Ok(vec![(name, self)]);
+        }
+        let mut profiles = Vec::with_capacity(self.databases.len());
+        for (at, database) in self.databases.iter().enumerate() {
+            let mut profile = Self { databases: Vec::new(), ..self.clone() };
+            if let DatabaseLocation::Server(server) = &mut profile.location {
+                server.database.clone_from(database);
+            }
+            profile.default &= at == 0;
+            profiles.push((ProfileName::try_from(format!("{}.{database}", name.0))?, profile));
+        }
+        Ok(profiles)
+    }
+
+    /// Checks `allow` and `tables`.
+    fn check_changes(&self) -> Result<(), String> {
+        if self.allow.is_empty() != self.tables.is_empty() {
+            return Err("`allow` and `tables` belong together; add the other one".to_owned());
+        }
+        if self.unsafe_allow_write && !self.allow.is_empty() {
+            return Err(
+                "`unsafe_allow_write` permits more than `allow`; remove one of them".to_owned()
+            );
+        }
+        let schemas = match self.engine() {
+            Engine::Postgres => 1..=1,
+            Engine::MySql | Engine::Sqlite => 0..=1,
+        };
+        for table in &self.tables {
+            let parts: Vec<&str> = table.split('.').collect();
+            let is_name = |part: &&str| {
+                !part.is_empty() && part.chars().all(|sign| sign.is_alphanumeric() || sign == '_')
+            };
+            if !parts.iter().all(is_name) || !schemas.contains(&(parts.len() - 1)) {
+                return Err(format!(
+                    "`{table}` in `tables` is not a table such as public.orders; write its name of \
+                     letters, digits and `_`, in PostgreSQL after its schema"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the database engine.
@@ -325,6 +438,43 @@ mod tests {
     }
 
     #[test]
+    fn profile_of_several_databases_is_one_for_each() {
+        let parse = |text: &str| {
+            let shared = "default = true\nusers = [\"bob\"]";
+            Settings::parse(&format!("[profiles.shop]\n{shared}\n{text}"))
+        };
+        for text in [
+            "engine = \"postgres\"\nuser = \"ada\"\ndatabases = [\"orders\", \"stock-2\"]",
+            "dsn = \"postgres://ada@localhost/x\"\ndatabases = [\"orders\", \"stock-2\"]",
+        ] {
+            let profiles = parse(text).unwrap().profiles;
+            let found: Vec<_> = profiles
+                .iter()
+                .map(|(name, profile)| match &profile.location {
+                    DatabaseLocation::Server(server) => {
+                        (name.as_str(), server.database.as_str(), profile.default)
+                    }
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            assert_eq!(
+                found,
+                [("shop.orders", "orders", true), ("shop.stock-2", "stock-2", false)]
+            );
+            assert!(profiles.values().all(|profile| profile.users == ["bob"]));
+        }
+        let two = "engine = \"mysql\"\nuser = \"a\"\ndatabases = [\"a\"]\n[profiles.\"shop.a\"]\ndsn = \"/a.db\"";
+        let twice = "engine = \"mysql\"\nuser = \"a\"\ndatabases = [\"a\", \"a\"]";
+        for text in [two, twice] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(
+                error.contains("two profiles `shop.a`") && error.contains("profiles"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
     fn plaintext_password_must_be_allowed() {
         for text in [
             "dsn = \"postgres://ada:s3cret@db/shop\"",
@@ -361,6 +511,29 @@ mod tests {
             ("dsn = \"mysql://a@b/c\"\nhost = \"b\"", ["`host`", "remove one of them"]),
             ("dsn = \"mysql://a@b/c\"\nengine = \"postgres\"", ["`engine`", "change one"]),
             ("dsn = \"env:DATABASE_URL\"", ["`engine`", "set engine ="]),
+            (
+                "dsn = \"postgres://a@b/c\"\nallow = [\"insert\"]\ntables = [\"orders\"]",
+                ["`orders`", "after its schema"],
+            ),
+            ("dsn = \"mysql://a@b/c\"\nallow = [\"insert\"]", ["`tables`", "add the other one"]),
+            (
+                "dsn = \"mysql://a@b/c\"\nallow = [\"create\"]\ntables = [\"t\"]",
+                ["profiles.shop.allow", "`insert`, `update`, `delete`"],
+            ),
+            (
+                "dsn = \"/a.db\"\nallow = [\"delete\"]\ntables = [\"t; x\"]",
+                ["`t; x`", "letters, digits"],
+            ),
+            (
+                "dsn = \"/a.db\"\nunsafe_allow_write = true\nallow = [\"delete\"]\ntables = [\"t\"]",
+                ["`unsafe_allow_write`", "remove one of them"],
+            ),
+            (
+                "engine = \"mysql\"\nuser = \"a\"\ndatabase = \"a\"\ndatabases = [\"b\"]",
+                ["`databases`", "remove one"],
+            ),
+            ("dsn = \"/a.db\"\ndatabases = [\"b\"]", ["`databases`", "one profile for each"]),
+            ("dsn = \"mysql://a@b/c\"\ndatabases = [\"b c\"]", ["`b c`", "write a profile"]),
             ("dsn = \"mysql://a@b/c\"\nport = 99999", ["profiles.shop.port", "99999"]),
             ("dsn = \"mysql://a@b/c\"\nmax_rows = 0", ["profiles.shop.max_rows", "nonzero"]),
             ("dsn = \"mysql://a@b/c\"\ntls = \"yes\"", ["profiles.shop.tls", "verify-full"]),

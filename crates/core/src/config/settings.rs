@@ -13,7 +13,7 @@ use super::{
     Archive, Audit, Auth, AuthMode, Collection, ConfigError, Deny, Embeddings, FollowedFolder,
     Import, InvalidSetting, Journal, Limits, ListenAddress, Log, Mcp, Profile, ProfileName,
     PublicUrl, Quotas, Secrets, Server, Sessions, Skills, Sqlite, Storage, Telemetry, Tools,
-    Transport,
+    Transport, profiles::deserialize_profiles,
 };
 
 /// All settings of Vademecum with their default values. None is required. Use it with
@@ -51,6 +51,7 @@ pub struct Settings {
     }))]
     pub collections: Vec<Collection>,
     pub secrets: Secrets,
+    #[serde(deserialize_with = "deserialize_profiles")]
     #[schemars(example = json!({ "shop": {} }))]
     pub profiles: BTreeMap<ProfileName, Profile>,
     /// File that the settings were loaded from.
@@ -317,13 +318,13 @@ mod tests {
         };
         // A database is located by a DSN, by separate fields or by a path.
         let parts = ["engine", "host", "port", "user", "database"];
-        let whole = read(&["dsn", "path"], &[]);
-        assert_eq!(whole, read(&[&parts[..], &["path"]].concat(), &[]));
+        let whole = read(&["dsn", "path", "databases"], &[]);
+        assert_eq!(whole, read(&[&parts[..], &["path", "databases"]].concat(), &[]));
         let limits = ["timeout_ms", "connect_timeout_ms", "max_rows", "max_bytes", "pool", "tls"];
         let doubtful = ["unsafe_allow_write", "default", "allow_plaintext", "users"];
-        let defaults = [&["dsn", "path"][..], &limits, &doubtful].concat();
+        let defaults = [&["dsn", "path", "databases"][..], &limits, &doubtful].concat();
         assert_eq!(whole, read(&defaults, &["port", "known_hosts_file"]));
-        assert_eq!((shop.len(), ssh.len()), (23, 6));
+        assert_eq!((shop.len(), ssh.len()), (26, 6));
     }
 
     #[test]

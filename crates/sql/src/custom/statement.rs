@@ -78,11 +78,11 @@ impl CustomStatement {
             DefinitionError::new("profile", message)
         })?;
         let engine = profile.engine();
-        if !settings.read_only && !profile.unsafe_allow_write() {
+        if !settings.read_only && !profile.may_write() {
             let name = profile.name();
             let message = format!(
-                "is false, but the profile `{name}` only reads; set unsafe_allow_write = true in \
-                 [profiles.{name}], or remove read_only"
+                "is false, but the profile `{name}` only reads; set allow and tables, or \
+                 unsafe_allow_write = true in [profiles.{name}], or remove read_only"
             );
             return Err(DefinitionError::new("read_only", message));
         }
@@ -247,7 +247,7 @@ impl CustomStatement {
             let checked = if self.is_read_only {
                 guard::check_query(engine, &text).map(drop)
             } else {
-                guard::check_write(engine, &text).map(drop)
+                self.profile.check_write(&text).map(drop)
             };
             checked.map_err(DefinitionError::in_statement)?;
         }

@@ -10,6 +10,8 @@
 //! `standard_conforming_strings = on`; in `MySQL`, a UTF-8 character set and an `sql_mode` without
 //! `ANSI_QUOTES`, `NO_BACKSLASH_ESCAPES`, `PIPES_AS_CONCAT`, `IGNORE_SPACE` and `ORACLE`.
 
+mod change;
+mod change_functions;
 mod classify;
 mod condition;
 mod function_policy;
@@ -35,6 +37,7 @@ mod token;
 mod tree;
 mod write;
 
+pub use change::{ChangeLimits, check_change, is_change};
 pub use condition::check_condition;
 pub use functions::QualifiedName;
 pub use mask::mask_literals;

@@ -45,6 +45,20 @@ pub(super) fn check_query_tree(
     })
 }
 
+/// Passes the tree of the text to `check`. Fails if the text is not one statement.
+pub(super) fn check_statement_tree<T: Send>(
+    engine: Engine,
+    masked: &str,
+    tokens: usize,
+    check: impl FnOnce(&Statement) -> T + Send,
+) -> Result<T, TreeError> {
+    run_on_large_stack(tokens, || {
+        let mut parser = create_parser(engine, masked)?;
+        let statement = require_end_of_text(parser.parse_statement(), &parser)?;
+        Ok(check(&statement))
+    })
+}
+
 /// Checks that the text is an expression without a sub-select.
 pub(super) fn check_condition_tree(
     engine: Engine,
@@ -60,10 +74,10 @@ pub(super) fn check_condition_tree(
 
 /// Runs the check on a thread with a large stack. Fails with [`TreeError::Unparsed`] if there are
 /// too many tokens or the thread fails; then the token rules decide.
-fn run_on_large_stack(
+fn run_on_large_stack<T: Send>(
     tokens: usize,
-    look: impl FnOnce() -> Result<(), TreeError> + Send,
-) -> Result<(), TreeError> {
+    look: impl FnOnce() -> Result<T, TreeError> + Send,
+) -> Result<T, TreeError> {
     if tokens > MAX_PARSED_TOKENS {
         return Err(TreeError::Unparsed);
     }

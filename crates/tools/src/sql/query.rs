@@ -63,7 +63,7 @@ impl Tool for Query {
         let profile = require_profile(services, call, self.profile)?;
         let connection = connect_profile(services, call, Some(&profile)).await?;
         let caps = connection.profile().query_caps();
-        if services.may_write(call) && connection.profile().unsafe_allow_write() {
+        if services.may_write(call) && connection.profile().runs_as_write(&sql) {
             let written = run_until_cancelled(call, connection.run_write(&sql, &[], caps)).await?;
             let affected = Some(written.rows_affected);
             return Ok(Envelope::success(QueryData::new(written.rows, affected)));

@@ -64,7 +64,7 @@ impl ServerHandler for ToolRegistry {
         if let Some(property) = tool.pointer_mut(&property) {
             property["enum"] = names.into();
         }
-        let writes = profiles.visible_profiles(principal).any(|it| it.unsafe_allow_write());
+        let writes = profiles.visible_profiles(principal).any(|it| it.may_write());
         if entry.name == Query::NAME && writes && self.services.principal_may_write(principal) {
             tool["annotations"] = ToolEffect::Unbounded.annotations();
         }
