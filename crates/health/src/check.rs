@@ -35,11 +35,13 @@ pub enum HealthCheck {
     Replication,
     /// Sequences near their end.
     Sequences,
+    /// Damage of the file; reads all of it.
+    Integrity,
 }
 
 impl HealthCheck {
     /// All checks, in the order in which they are reported.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Overview,
         Self::Settings,
         Self::Cache,
@@ -54,6 +56,7 @@ impl HealthCheck {
         Self::Transactions,
         Self::Replication,
         Self::Sequences,
+        Self::Integrity,
     ];
 
     /// Returns the name in arguments and results.
@@ -73,6 +76,7 @@ impl HealthCheck {
             Self::Transactions => "transactions",
             Self::Replication => "replication",
             Self::Sequences => "sequences",
+            Self::Integrity => "integrity",
         }
     }
 
@@ -93,6 +97,7 @@ impl HealthCheck {
             Self::Transactions => "No transaction has been open for long.",
             Self::Replication => "No replica, slot or archiver has a problem, or there is none.",
             Self::Sequences => "No sequence is near its end.",
+            Self::Integrity => "The file is not damaged.",
         }
     }
 }

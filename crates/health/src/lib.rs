@@ -11,6 +11,7 @@ mod check;
 mod product;
 mod report;
 mod statements;
+mod write_ahead_log;
 
 pub use activity::{ActivityKind, ActivityList, ActivityStatement, list_activity};
 pub(crate) use activity::{HIDDEN_QUERY, extension_schema, top_queries};

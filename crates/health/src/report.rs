@@ -9,6 +9,7 @@ use serde_json::Number;
 use super::{
     HealthCheck, ServerProduct,
     statements::{check_statement, takes_seconds},
+    write_ahead_log::find_large_log,
 };
 use vademecum_sql::{CatalogRow, ErrorCode, Parameter, ProfileConnection, QueryCaps, SqlError};
 
@@ -99,10 +100,15 @@ pub async fn run_check(
     let caps = QueryCaps { max_rows: MAX_FINDINGS, ..connection.profile().query_caps() };
     match connection.run_own_query(statement, parameters, caps).await {
         Ok(rows) => {
-            let report = CheckReport::from_rows(check, rows.catalog_rows());
+            let file = connection.profile().file().filter(|_| check == HealthCheck::Bloat);
+            let log = file.and_then(find_large_log);
+            let report = CheckReport::from_rows(check, rows.catalog_rows(), log);
             Ok(CheckReport { truncated: rows.truncated, ..report })
         }
-        Err(error) if error.code == ErrorCode::XsqlDbExecFailed => {
+        // The guard may refuse it because of what else the database contains.
+        Err(error)
+            if matches!(error.code, ErrorCode::XsqlDbExecFailed | ErrorCode::XsqlRoBlocked) =>
+        {
             let sentence = format!("Could not be checked: {}.", error.message);
             Ok(CheckReport::empty(check, CheckStatus::Unknown, sentence))
         }
@@ -116,8 +122,13 @@ impl CheckReport {
         Self { check, status, sentence, findings, not_visible, truncated: false }
     }
 
-    fn from_rows<'a>(check: HealthCheck, rows: impl Iterator<Item = CatalogRow<'a>>) -> Self {
-        let (mut findings, mut not_visible) = (Vec::new(), Vec::new());
+    /// Judges the rows of a statement, and a finding that no statement makes.
+    fn from_rows<'a>(
+        check: HealthCheck,
+        rows: impl Iterator<Item = CatalogRow<'a>>,
+        other: Option<Finding>,
+    ) -> Self {
+        let (mut findings, mut not_visible) = (Vec::from_iter(other), Vec::new());
         for row in rows {
             match Severity::parse(&row.text("severity")) {
                 Some(severity) => findings.push(Finding::from_row(severity, &row)),
@@ -231,7 +242,7 @@ mod tests {
             ]
         });
         let rows = Rows { columns: columns.to_vec(), rows: rows.collect(), truncated: false };
-        CheckReport::from_rows(HealthCheck::Bloat, rows.catalog_rows())
+        CheckReport::from_rows(HealthCheck::Bloat, rows.catalog_rows(), None)
     }
 
     #[test]

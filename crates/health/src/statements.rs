@@ -5,7 +5,7 @@ use super::{HealthCheck, ServerProduct};
 /// Returns the statement of a check, or `None` if the product has nothing to check.
 pub(super) fn check_statement(check: HealthCheck, product: ServerProduct) -> Option<&'static str> {
     match product {
-        ServerProduct::Postgres => Some(postgres_statement(check)),
+        ServerProduct::Postgres => postgres_statement(check),
         ServerProduct::MySql | ServerProduct::MariaDb => mysql_statement(check, product),
         ServerProduct::Sqlite => sqlite_statement(check),
     }
@@ -16,8 +16,8 @@ pub(super) fn takes_seconds(check: HealthCheck) -> bool {
     check == HealthCheck::Transactions
 }
 
-fn postgres_statement(check: HealthCheck) -> &'static str {
-    match check {
+fn postgres_statement(check: HealthCheck) -> Option<&'static str> {
+    Some(match check {
         HealthCheck::Overview => include_str!("postgres/overview.sql"),
         HealthCheck::Settings => include_str!("postgres/settings.sql"),
         HealthCheck::Cache => include_str!("postgres/cache.sql"),
@@ -32,7 +32,9 @@ fn postgres_statement(check: HealthCheck) -> &'static str {
         HealthCheck::Transactions => include_str!("postgres/transactions.sql"),
         HealthCheck::Replication => include_str!("postgres/replication.sql"),
         HealthCheck::Sequences => include_str!("postgres/sequences.sql"),
-    }
+        // Only an extension reads all pages.
+        HealthCheck::Integrity => return None,
+    })
 }
 
 fn mysql_statement(check: HealthCheck, product: ServerProduct) -> Option<&'static str> {
@@ -40,6 +42,7 @@ fn mysql_statement(check: HealthCheck, product: ServerProduct) -> Option<&'stati
     Some(match check {
         HealthCheck::Overview if is_mariadb => include_str!("mariadb/overview.sql"),
         HealthCheck::Overview => include_str!("mysql/overview.sql"),
+        HealthCheck::Settings if is_mariadb => include_str!("mariadb/settings.sql"),
         HealthCheck::Settings => include_str!("mysql/settings.sql"),
         HealthCheck::Cache if is_mariadb => include_str!("mariadb/cache.sql"),
         HealthCheck::Cache => include_str!("mysql/cache.sql"),
@@ -55,7 +58,8 @@ fn mysql_statement(check: HealthCheck, product: ServerProduct) -> Option<&'stati
         HealthCheck::Replication
         | HealthCheck::Vacuum
         | HealthCheck::Wraparound
-        | HealthCheck::InvalidIndexes => return None,
+        | HealthCheck::InvalidIndexes
+        | HealthCheck::Integrity => return None,
     })
 }
 
@@ -63,11 +67,12 @@ fn sqlite_statement(check: HealthCheck) -> Option<&'static str> {
     match check {
         HealthCheck::DuplicateIndexes => Some(include_str!("sqlite/duplicate_indexes.sql")),
         HealthCheck::MissingIndexes => Some(include_str!("sqlite/missing_indexes.sql")),
-        HealthCheck::Overview
-        | HealthCheck::Settings
+        HealthCheck::Overview => Some(include_str!("sqlite/overview.sql")),
+        HealthCheck::Bloat => Some(include_str!("sqlite/bloat.sql")),
+        HealthCheck::Vacuum => Some(include_str!("sqlite/vacuum.sql")),
+        HealthCheck::Integrity => Some(include_str!("sqlite/integrity.sql")),
+        HealthCheck::Settings
         | HealthCheck::Cache
-        | HealthCheck::Bloat
-        | HealthCheck::Vacuum
         | HealthCheck::Wraparound
         | HealthCheck::UnusedIndexes
         | HealthCheck::InvalidIndexes

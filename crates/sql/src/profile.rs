@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    path::Path,
     sync::Arc,
     time::Duration,
 };
@@ -247,6 +248,14 @@ impl Profile {
     /// Returns the database engine.
     pub fn engine(&self) -> Engine {
         self.settings.engine()
+    }
+
+    /// Returns the file of the database, if it is one.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.settings.location {
+            DatabaseLocation::File(path) => Some(path),
+            DatabaseLocation::Server(_) | DatabaseLocation::Secret { .. } => None,
+        }
     }
 
     /// Returns the limits of one statement.

@@ -100,8 +100,9 @@ fn healthy_database_is_ok() {
     let server = serve(&library, &database);
     let (text, health) = call_tool(&server.client(), TOOL, &json!({}));
     let checks = health["checks"].as_array().unwrap();
-    assert_eq!(checks.len(), 14);
-    for report in checks.iter().filter(|it| it["check"] != "settings") {
+    assert_eq!(checks.len(), 15);
+    let fitting = |it: &&Value| it["check"] != "settings" && it["check"] != "integrity";
+    for report in checks.iter().filter(fitting) {
         assert_eq!(report["status"], "ok", "{report}");
         assert!(report["sentence"].as_str().unwrap().ends_with('.'), "{report}");
     }
@@ -242,4 +243,89 @@ fn unknown_check_is_named_in_error() {
     let server = serve(&library, &database);
     let error = server.client().expect_tool_error(TOOL, &json!({ "checks": ["bloat", "mood"] }));
     assert!(error.contains("mood") && error.contains("wraparound"), "{error}");
+}
+
+/// The extension gives operators of arrays another meaning.
+#[test]
+fn health_is_right_with_intarray() {
+    let (database, library) = (TestDatabase::postgres(), Library::new());
+    database.execute(PROBLEMS_SQL);
+    database.execute("CREATE EXTENSION intarray; ANALYZE child; ANALYZE parent; ANALYZE bloated");
+    let server = serve(&library, &database);
+    let (_, health) = call_tool(&server.client(), TOOL, &json!({}));
+    assert_eq!(finding(&health, "missing_indexes", "public.child")["severity"], "notice");
+    // A superuser may read hashes of passwords beside the statistics that tell the bloat.
+    for check in health["checks"].as_array().unwrap().iter().filter(|it| it["check"] != "bloat") {
+        assert_ne!(check["status"], "unknown", "{check}");
+    }
+}
+
+/// What one check wants to keep, no other check wants to drop.
+#[test]
+fn checks_do_not_contradict_each_other() {
+    let (database, library) = (TestDatabase::postgres(), Library::new());
+    database.execute(
+        "CREATE TABLE parent (id integer PRIMARY KEY);
+         INSERT INTO parent SELECT generate_series(1, 60000);
+         CREATE TABLE child (id integer PRIMARY KEY, parent_id integer REFERENCES parent, a integer, b integer);
+         INSERT INTO child SELECT g, g, g, g FROM generate_series(1, 60000) AS g;
+         CREATE INDEX of_parent ON child (parent_id);
+         CREATE INDEX kept ON child (a);
+         CREATE INDEX spare ON child (a);
+         CREATE INDEX idle ON child (b);
+         ANALYZE parent; ANALYZE child",
+    );
+    let server = serve(&library, &database);
+    let health =
+        check(&server.client(), &["unused_indexes", "duplicate_indexes", "missing_indexes"]);
+    let objects = |check: &str| -> Vec<String> {
+        let findings = report(&health, check)["findings"].as_array().unwrap().iter();
+        findings.map(|it| it["object"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(objects("unused_indexes"), ["public.idle"], "{health}");
+    assert_eq!(objects("duplicate_indexes"), ["public.spare"], "{health}");
+    assert!(objects("missing_indexes").is_empty(), "{health}");
+}
+
+#[test]
+fn sqlite_health_measures_file() {
+    let library = Library::new();
+    let file = library.write_file("shop.db", "");
+    #[expect(clippy::disallowed_methods, reason = "another program keeps the log")]
+    let other = rusqlite::Connection::open(&file).unwrap();
+    other
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
+             CREATE TABLE large (c BLOB); INSERT INTO large VALUES (zeroblob(70000000));
+             DROP TABLE large;
+             CREATE TABLE a (id INTEGER PRIMARY KEY, b TEXT); CREATE INDEX by_b ON a (b);
+             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+             INSERT INTO a SELECT i, printf('%0200d', i) FROM n;",
+        )
+        .unwrap();
+    let target = vademecum_sql::ConnectionTarget::Sqlite(file.clone());
+    let serve = || library.serve_with_settings(&profile_settings("shop", &target));
+    let server = serve();
+    let (text, health) = call_tool(&server.client(), TOOL, &json!({}));
+    for (check, object, severity) in [
+        ("overview", "database", "ok"),
+        ("bloat", "database", "notice"),
+        ("bloat", "write-ahead log", "notice"),
+        ("vacuum", "database", "notice"),
+    ] {
+        assert_eq!(finding(&health, check, object)["severity"], severity, "{check}: {health}");
+    }
+    assert_eq!(report(&health, "integrity")["status"], "ok", "{health}");
+    assert!(text.contains("VACUUM;") && text.contains("ANALYZE;"), "{text}");
+    drop((server, other));
+    execute_on_file(&file, "PRAGMA journal_mode = DELETE; VACUUM; ANALYZE;");
+    let tidy = check(&serve().client(), &["bloat", "vacuum", "integrity"]);
+    assert_eq!(tidy["status"], "ok", "{tidy}");
+    // A page of the table is overwritten.
+    let mut bytes = std::fs::read(&file).unwrap();
+    let (half, size) = (bytes.len() / 8192 * 4096, 4096);
+    bytes[half..half + size].fill(0xff);
+    std::fs::write(&file, bytes).unwrap();
+    let damaged = check(&serve().client(), &["integrity"]);
+    assert_eq!(damaged["status"], "critical", "{damaged}");
 }

@@ -1,7 +1,7 @@
 -- Settings that endanger data or leave the server without statistics.
 SELECT 'notice' AS severity, 'innodb_flush_log_at_trx_commit' AS object, NULL AS measure, NULL AS unit,
     'innodb_flush_log_at_trx_commit is not 1: a crash can lose the last committed transactions.' AS sentence,
-    'SET PERSIST innodb_flush_log_at_trx_commit = 1; -- in MariaDB SET GLOBAL, and in its settings file' AS suggestion
+    'SET PERSIST innodb_flush_log_at_trx_commit = 1;' AS suggestion
 FROM DUAL
 WHERE @@global.innodb_flush_log_at_trx_commit <> 1
 UNION ALL

@@ -1,4 +1,5 @@
--- Indexes that no statement has used since the server started.
+-- Indexes that no statement has used since the server started, without those that begin like another
+-- one, of which a duplicate may be dropped, and those that a foreign key needs.
 SELECT
     'notice' AS severity,
     CONCAT('`', seen.object_name, '`.`', seen.index_name, '`') AS object,
@@ -15,6 +16,23 @@ WHERE seen.object_schema = DATABASE() AND seen.index_name IS NOT NULL AND seen.i
         SELECT 1 FROM information_schema.statistics AS entry
         WHERE entry.table_schema = seen.object_schema AND entry.table_name = seen.object_name
             AND entry.index_name = seen.index_name AND entry.non_unique = 1
+    )
+    AND NOT EXISTS (
+        SELECT 1 FROM information_schema.statistics AS entry
+        JOIN information_schema.statistics AS other
+            ON other.table_schema = entry.table_schema AND other.table_name = entry.table_name
+            AND other.index_name <> entry.index_name AND other.seq_in_index = 1
+            AND other.column_name = entry.column_name
+        WHERE entry.table_schema = seen.object_schema AND entry.table_name = seen.object_name
+            AND entry.index_name = seen.index_name AND entry.seq_in_index = 1
+    )
+    AND NOT EXISTS (
+        SELECT 1 FROM information_schema.statistics AS entry
+        JOIN information_schema.key_column_usage AS link
+            ON link.table_schema = entry.table_schema AND link.table_name = entry.table_name
+            AND link.column_name = entry.column_name AND link.referenced_table_name IS NOT NULL
+        WHERE entry.table_schema = seen.object_schema AND entry.table_name = seen.object_name
+            AND entry.index_name = seen.index_name AND entry.seq_in_index = 1
     )
     AND EXISTS (
         SELECT 1 FROM information_schema.tables AS owner

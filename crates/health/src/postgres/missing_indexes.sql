@@ -18,8 +18,12 @@ WITH foreign_keys AS (
         AND NOT EXISTS (
             SELECT FROM pg_catalog.pg_index AS entry
             WHERE entry.indrelid = rule.conrelid AND entry.indisvalid AND entry.indpred IS NULL
-                -- The columns of the key, in any order, are the first ones of the index.
-                AND (entry.indkey::smallint[])[0:cardinality(rule.conkey) - 1] @> rule.conkey
+                -- The columns of the key, in any order, are the first ones of the index. Operators of
+                -- arrays mean something else where the extension intarray is installed.
+                AND NOT EXISTS (
+                    SELECT FROM pg_catalog.unnest(rule.conkey) AS part (number)
+                    WHERE part.number <> ALL ((entry.indkey::smallint[])[0:cardinality(rule.conkey) - 1])
+                )
         )
 )
 SELECT

@@ -1,4 +1,5 @@
--- Indexes that no query has used since the statistics began.
+-- Indexes that no query has used since the statistics began, without those that other checks want:
+-- the one that stays when a duplicate is dropped, and the index of a foreign key.
 WITH since AS (
     SELECT coalesce(stats_reset, pg_postmaster_start_time()) AS begun
     FROM pg_catalog.pg_stat_database
@@ -22,4 +23,19 @@ WHERE stat.idx_scan = 0
     AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint AS rule WHERE rule.conindid = stat.indexrelid)
     AND NOT EXISTS (SELECT FROM pg_catalog.pg_inherits AS part WHERE part.inhrelid = stat.indexrelid)
     AND relation.relpages::bigint * 8192 >= 1048576
+    AND NOT EXISTS (
+        SELECT FROM pg_catalog.pg_index AS other
+        WHERE other.indrelid = entry.indrelid AND other.indexrelid <> entry.indexrelid AND other.indisvalid
+            AND NOT other.indisunique
+            AND (other.indkey::text = entry.indkey::text
+                OR starts_with(entry.indkey::text, other.indkey::text || ' '))
+    )
+    AND NOT EXISTS (
+        SELECT FROM pg_catalog.pg_constraint AS rule
+        WHERE rule.conrelid = entry.indrelid AND rule.contype = 'f'
+            AND NOT EXISTS (
+                SELECT FROM pg_catalog.unnest(rule.conkey) AS part (number)
+                WHERE part.number <> ALL ((entry.indkey::smallint[])[0:cardinality(rule.conkey) - 1])
+            )
+    )
 ORDER BY measure DESC;
