@@ -23,7 +23,9 @@ fn check_kinds(engine: Engine, text: &str, kinds: &[ChangeKind]) -> Result<Strin
 }
 
 fn assert_refused(engine: Engine, text: &str) {
-    let error = check(engine, text).expect_err(text);
+    let checked = check(engine, text);
+    assert!(checked.is_err(), "{engine} {text}");
+    let error = checked.unwrap_err();
     assert_eq!(error.code, ErrorCode::XsqlRoBlocked, "{engine} {text}: {}", error.message);
 }
 
