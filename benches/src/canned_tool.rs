@@ -89,7 +89,7 @@ impl ServerHandler for CannedTool {
         Vec::new()
     }
 
-    fn resource_templates(&self) -> Vec<ResourceTemplate> {
+    fn resource_templates(&self, _: &Principal) -> Vec<ResourceTemplate> {
         Vec::new()
     }
 

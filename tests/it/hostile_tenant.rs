@@ -33,7 +33,7 @@ const MAX_ITEMS: u64 = 2_000;
 /// `STORED_SIZE_FACTOR` of `services`).
 const FILE_BYTES: usize = 1 << 20;
 const MAX_STORED_BYTES: u64 = 8 * FILE_BYTES as u64;
-/// Number of WebSockets with an unfinished message, the declared size of its first frame, and the sent
+/// Number of sockets with an unfinished message, the declared size of its first frame, and the sent
 /// part of it, in bytes.
 const SOCKETS: usize = 1_000;
 const FRAME_BYTES: usize = 1_000_000;
@@ -45,6 +45,7 @@ const UPLOADERS: usize = 3;
 const CLIPPERS: usize = 1;
 const SEARCHERS: usize = 4;
 const WRITERS: usize = 1;
+const ATTACKERS: usize = UPLOADERS + CLIPPERS + SEARCHERS + WRITERS;
 /// Time after the attack in which the memory is given back.
 const REST: Duration = Duration::from_secs(75);
 
@@ -130,7 +131,7 @@ impl Attack<'_> {
         });
     }
 
-    /// Opens WebSockets with a message that never ends, holds them, and opens them again.
+    /// Opens sockets with a message that never ends, holds them, and opens them again.
     fn hold_sockets(&self) {
         let mut frame = encode_frame(Opcode::Text, false, &vec![b'x'; FRAME_BYTES]);
         frame.truncate(SENT_BYTES);
@@ -230,7 +231,7 @@ fn percentile(times: &[Duration]) -> Duration {
 fn time_without_attack(server: &Server, tokens: &[String], duration: Duration) -> Vec<Duration> {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
-        for _ in 0..UPLOADERS + CLIPPERS + SEARCHERS + WRITERS {
+        for _ in 0..ATTACKERS {
             scope.spawn(|| {
                 let mut sum = 0_u64;
                 while !is_over.load(Ordering::Relaxed) {
@@ -302,11 +303,13 @@ fn count_items(library: &Library) -> u64 {
     count.unwrap_or_else(|| panic!("{checked}"))
 }
 
+#[expect(clippy::print_stdout, reason = "the figures are read by people")]
 #[test]
 #[ignore = "takes minutes; tests/run --long runs it"]
 fn hostile_tenant_takes_and_keeps_bounded_memory() {
-    let seconds = env::var("VADEMECUM_TENANT_SECONDS").ok().and_then(|it| it.parse().ok());
-    let duration = Duration::from_secs(seconds.unwrap_or(180));
+    let seconds = env::var_os("VADEMECUM_TENANT_SECONDS");
+    let seconds = seconds.map_or(180, |text| text.to_str().unwrap().parse().unwrap());
+    let duration = Duration::from_secs(seconds);
     let library = Library::new();
     for user in OTHERS {
         for number in 0..200 {

@@ -535,9 +535,9 @@ mod tests {
             found.collect::<Vec<_>>()
         };
         let first = ("a.md".to_owned(), "first save".to_owned());
-        assert_eq!(put_back(Some(b"written")), [first.clone()]);
+        assert_eq!(put_back(Some(b"written")), std::slice::from_ref(&first));
         // The file was moved.
-        assert_eq!(put_back(None), [first.clone()]);
+        assert_eq!(put_back(None), std::slice::from_ref(&first));
         let second = ("a 2.md".to_owned(), "second save".to_owned());
         assert_eq!(put_back(Some(b"second save")), [second, first]);
     }
