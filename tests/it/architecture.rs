@@ -9,7 +9,7 @@ use crate::support::{
 
 /// Crates, top layer first. A crate depends only on crates of lower layers; those of one line do not
 /// depend on each other.
-const LAYERS: [&[&str]; 14] = [
+const LAYERS: [&[&str]; 15] = [
     &["vademecum"],
     &["eval"],
     &["web"],
@@ -21,6 +21,7 @@ const LAYERS: [&[&str]; 14] = [
     &["vault", "embed", "mcp", "oauth"],
     &["source", "accounts", "replication", "health"],
     &["search", "sql"],
+    &["tunnel"],
     &["core", "store", "sandbox"],
     &["model"],
     &["fts5"],

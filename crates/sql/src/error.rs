@@ -4,6 +4,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 use vademecum_core::config::SecretError;
+use vademecum_tunnel::{TunnelError, TunnelErrorKind};
 
 /// Machine-readable error code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -108,9 +109,21 @@ impl SqlError {
 /// Converts a secret error. The location of the secret goes to the log only.
 pub(super) fn secret_error(setting: &str, error: &SecretError) -> SqlError {
     let message = format!("the secret `{setting}` cannot be read on the server");
-    let mut detail = error.to_string();
-    if let Some(cause) = std::error::Error::source(error) {
-        detail = format!("{detail}: {cause}");
+    SqlError::new(ErrorCode::XsqlSecretNotFound, message).with_detail(&error.to_detail())
+}
+
+impl From<TunnelError> for SqlError {
+    fn from(error: TunnelError) -> Self {
+        let code = match error.kind {
+            TunnelErrorKind::InvalidSettings => ErrorCode::XsqlCfgInvalid,
+            TunnelErrorKind::SecretNotFound => ErrorCode::XsqlSecretNotFound,
+            TunnelErrorKind::ServerUnreachable => ErrorCode::XsqlSshDialFailed,
+            TunnelErrorKind::HostKeyMismatch => ErrorCode::XsqlSshHostkeyMismatch,
+            TunnelErrorKind::LoginRefused => ErrorCode::XsqlSshAuthFailed,
+            TunnelErrorKind::DestinationUnreachable => ErrorCode::XsqlDbConnectFailed,
+            TunnelErrorKind::Unsupported => ErrorCode::XsqlDbDriverUnsupported,
+            TunnelErrorKind::Internal => ErrorCode::XsqlInternal,
+        };
+        Self { detail: error.detail, ..Self::new(code, error.message) }
     }
-    SqlError::new(ErrorCode::XsqlSecretNotFound, message).with_detail(&detail)
 }

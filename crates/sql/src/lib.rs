@@ -28,7 +28,6 @@ mod lanes;
 mod profile;
 mod rows;
 mod target;
-mod tunnel;
 
 pub use catalog_row::CatalogRow;
 pub use database_system::DatabaseSystem;

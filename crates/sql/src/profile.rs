@@ -14,7 +14,6 @@ use super::{
     ConnectionTarget, Engine, ErrorCode, QueryCaps, ServerTarget, SqlError,
     error::secret_error,
     guard::{self, ChangeLimits, WriteStatement},
-    tunnel::Tunnel,
 };
 use vademecum_core::{
     auth::{Principal, UserId, UserIdError},
@@ -23,6 +22,7 @@ use vademecum_core::{
         PassphraseSource, ProfileName,
     },
 };
+use vademecum_tunnel::Tunnel;
 
 /// Profiles of a server, by name.
 #[derive(Debug, Default)]
@@ -396,7 +396,7 @@ impl Profile {
     /// open.
     pub async fn ensure_tunnel(&self) -> Result<(), SqlError> {
         match &self.tunnel {
-            Some(tunnel) => tunnel.ensure_session().await,
+            Some(tunnel) => Ok(tunnel.ensure_session().await?),
             None => Ok(()),
         }
     }

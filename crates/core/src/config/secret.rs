@@ -145,6 +145,16 @@ pub enum SecretError {
     },
 }
 
+impl SecretError {
+    /// Returns the error with its cause, for the log.
+    pub fn to_detail(&self) -> String {
+        match std::error::Error::source(self) {
+            Some(cause) => format!("{self}: {cause}"),
+            None => self.to_string(),
+        }
+    }
+}
+
 impl From<RedactedText> for SecretRef {
     fn from(text: RedactedText) -> Self {
         match text.expose().split_once(':') {

@@ -150,7 +150,7 @@ impl Postgres {
         let listed = await_reply(caps.timeout, async {
             let tables = readable_tables::list_tables(&session.client, caps).await?;
             let remedy = readable_tables::find_log_remedy(&session.client, caps).await?;
-            Ok((tables, remedy))
+            Ok::<_, SqlError>((tables, remedy))
         });
         let (tables, remedy) = listed.await??;
         self.pool.release(session).await;

@@ -20,8 +20,9 @@ use crate::links::update_links;
 const BASE_SQL: &str = "SELECT body FROM import_bases WHERE source = :source AND item = :item";
 /// Deletes the changes before a time.
 const EXPIRE_SQL: &str = "DELETE FROM changes WHERE changed_at < :before";
-/// Returns a row if the item was imported and not changed in the library since.
-const IS_DIVERGING_SQL: &str = "SELECT 1 FROM imported \
+/// Returns a row if the item was imported and not changed in the library since. Without statistics,
+/// SQLite would read all items of the source by the primary key.
+const IS_DIVERGING_SQL: &str = "SELECT 1 FROM imported INDEXED BY imported_by_item \
      WHERE source = :source AND item = :item AND digest <> :own_digest AND changed_at IS NULL";
 /// Stores the fields of an item as they were at its last import.
 const PUT_BASE_SQL: &str = "INSERT INTO import_bases (source, item, body) \

@@ -6,6 +6,7 @@
 
 #[cfg(unix)]
 mod bastion;
+mod error;
 #[cfg(unix)]
 mod host_key;
 #[cfg(unix)]
@@ -22,4 +23,5 @@ mod multiplexing;
 #[cfg(unix)]
 mod session;
 
-pub(crate) use local_forward::Tunnel;
+pub use error::{TunnelError, TunnelErrorKind};
+pub use local_forward::Tunnel;

@@ -25,7 +25,7 @@ use super::{
     multiplexing::{ForwardError, ForwardedConnection},
     session::SshSession,
 };
-use crate::{ErrorCode, SqlError};
+use crate::{TunnelError, TunnelErrorKind};
 use vademecum_core::config::{self, PassphraseSource};
 
 /// Idle time after which a session is closed.
@@ -33,7 +33,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Tunnel of one profile.
 #[derive(Debug)]
-pub(crate) struct Tunnel {
+pub struct Tunnel {
     route: Arc<TunnelRoute>,
     local_end: OnceCell<LocalForward>,
 }
@@ -77,7 +77,7 @@ impl Drop for LocalForward {
 
 impl Tunnel {
     /// Creates a tunnel without opening it.
-    pub(crate) fn new(
+    pub fn new(
         profile: &str,
         ssh: &config::Ssh,
         connect_timeout: Duration,
@@ -108,20 +108,20 @@ impl Tunnel {
 
     /// Opens the tunnel to a host and port, as seen from the SSH server. Returns the address of its
     /// local end.
-    pub(crate) async fn open_tunnel(&self, host: &str, port: u16) -> Result<SocketAddr, SqlError> {
+    pub async fn open_tunnel(&self, host: &str, port: u16) -> Result<SocketAddr, TunnelError> {
         *self.route.destination.lock().unwrap_or_else(PoisonError::into_inner) =
             (host.to_owned(), port);
         self.ensure_session().await?;
         let near = self.local_end.get_or_try_init(|| LocalForward::bind(&self.route)).await;
         let near = near.map_err(|error| {
             let message = "no local port is available for a tunnel";
-            SqlError::new(ErrorCode::XsqlInternal, message).with_detail(&error)
+            TunnelError::new(TunnelErrorKind::Internal, message).with_detail(&error)
         })?;
         Ok(near.address)
     }
 
     /// Opens the session on the SSH server if there is none.
-    pub(crate) async fn ensure_session(&self) -> Result<(), SqlError> {
+    pub async fn ensure_session(&self) -> Result<(), TunnelError> {
         self.route.session().await.map(drop)
     }
 }
@@ -155,7 +155,7 @@ async fn accept_connections(listener: TcpListener, way: Weak<TunnelRoute>) {
 
 impl TunnelRoute {
     /// Returns the session; opens one if there is none or if it was closed.
-    async fn session(self: &Arc<Self>) -> Result<Arc<SshSession>, SqlError> {
+    async fn session(self: &Arc<Self>) -> Result<Arc<SshSession>, TunnelError> {
         self.use_count.fetch_add(1, Ordering::Relaxed);
         let mut kept = self.session.lock().await;
         if let Some(session) = kept.as_ref().filter(|session| !session.is_closed()) {
@@ -194,7 +194,7 @@ impl TunnelRoute {
     /// once.
     async fn open_connection(
         self: &Arc<Self>,
-    ) -> Result<(ForwardedConnection, Arc<SshSession>), SqlError> {
+    ) -> Result<(ForwardedConnection, Arc<SshSession>), TunnelError> {
         let session = self.session().await?;
         match self.open_through(&session).await {
             Err(ForwardError::SessionLost(_)) => self.discard_session(&session).await,
@@ -225,10 +225,10 @@ impl TunnelRoute {
         }
     }
 
-    fn unreachable_error(&self, error: &ForwardError) -> SqlError {
+    fn unreachable_error(&self, error: &ForwardError) -> TunnelError {
         let message =
             format!("the SSH server of the profile `{}` cannot reach the database", self.profile);
-        SqlError::new(ErrorCode::XsqlDbConnectFailed, message).with_detail(error)
+        TunnelError::new(TunnelErrorKind::DestinationUnreachable, message).with_detail(error)
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
     login::{Credentials, HOST_ALIAS, Login, LoginFailure, PRESENTED_KEY},
     session::SshSession,
 };
-use crate::{ErrorCode, SqlError, error::secret_error};
+use crate::{TunnelError, TunnelErrorKind};
 use vademecum_core::config::{self, PassphraseSource, SecretRef};
 
 /// Message of `ssh` when it refuses the key of the server.
@@ -42,7 +42,7 @@ impl Bastion {
     }
 
     /// Connects and logs in within `timeout`.
-    pub(super) async fn open_session(&self, timeout: Duration) -> Result<SshSession, SqlError> {
+    pub(super) async fn open_session(&self, timeout: Duration) -> Result<SshSession, TunnelError> {
         match tokio::time::timeout(timeout, self.log_in(timeout)).await {
             Ok(opened) => opened,
             Err(_) => {
@@ -51,7 +51,7 @@ impl Bastion {
         }
     }
 
-    async fn log_in(&self, timeout: Duration) -> Result<SshSession, SqlError> {
+    async fn log_in(&self, timeout: Duration) -> Result<SshSession, TunnelError> {
         let bastion = self.clone();
         // Reading a secret may block: slow keyring or expensive decryption.
         let prepared = tokio::task::spawn_blocking(move || bastion.prepare_login()).await;
@@ -68,8 +68,8 @@ impl Bastion {
 
     /// Returns the error of a server that cannot be reached instead of the error of a secret, which
     /// matters only to a server that answers.
-    async fn prefer_unreachable(&self, error: SqlError) -> SqlError {
-        if error.code != ErrorCode::XsqlSecretNotFound {
+    async fn prefer_unreachable(&self, error: TunnelError) -> TunnelError {
+        if error.kind != TunnelErrorKind::SecretNotFound {
             return error;
         }
         match TcpStream::connect((self.ssh.host.as_str(), self.ssh.port)).await {
@@ -78,7 +78,7 @@ impl Bastion {
         }
     }
 
-    fn prepare_login(&self) -> Result<Login, SqlError> {
+    fn prepare_login(&self) -> Result<Login, TunnelError> {
         self.check_names()?;
         let known = self.known_host.trusted_lines(HOST_ALIAS);
         let known = known.map_err(|error| self.known_hosts_error(&error))?;
@@ -96,13 +96,13 @@ impl Bastion {
         };
         Login::prepare(&self.ssh, &known, credentials).map_err(|error| {
             let message = "no temporary folder is available for a tunnel";
-            SqlError::new(ErrorCode::XsqlInternal, message).with_detail(&error)
+            TunnelError::new(TunnelErrorKind::Internal, message).with_detail(&error)
         })
     }
 
     /// Refuses names that `ssh` would not take for a host or a user, but for an option or a part of
     /// an address.
-    fn check_names(&self) -> Result<(), SqlError> {
+    fn check_names(&self) -> Result<(), TunnelError> {
         let (host, user) = (&self.ssh.host, &self.ssh.user);
         let in_host = |it: char| it.is_ascii_alphanumeric() || ".-_:%".contains(it);
         let is_host = host.starts_with(|it: char| it.is_ascii_alphanumeric() || it == ':');
@@ -112,12 +112,14 @@ impl Bastion {
         }
         let message = public_message(&self.profile, "has an invalid host or user in the settings");
         let detail = format!("{user:?} at {host:?}");
-        Err(SqlError::new(ErrorCode::XsqlCfgInvalid, message).with_detail(&detail))
+        Err(TunnelError::new(TunnelErrorKind::InvalidSettings, message).with_detail(&detail))
     }
 
-    fn read_secret(&self, key: &str, secret: &SecretRef) -> Result<SecretString, SqlError> {
+    fn read_secret(&self, key: &str, secret: &SecretRef) -> Result<SecretString, TunnelError> {
         let setting = self.setting(key);
-        secret.read_secret(&setting, &self.unlock).map_err(|error| secret_error(&setting, &error))
+        secret
+            .read_secret(&setting, &self.unlock)
+            .map_err(|error| TunnelError::from_secret(&setting, &error))
     }
 
     fn setting(&self, key: &str) -> String {
@@ -125,7 +127,7 @@ impl Bastion {
     }
 
     /// Returns the error of a login that ended with these messages of `ssh`.
-    async fn explain_end(&self, login: &Login, errors: &str) -> SqlError {
+    async fn explain_end(&self, login: &Login, errors: &str) -> TunnelError {
         if errors.lines().any(|line| line == HOST_KEY_REFUSED)
             && let Some(error) = self.host_key_error(errors)
         {
@@ -141,7 +143,7 @@ impl Bastion {
     }
 
     /// Returns the error of a login that the server rejected.
-    async fn key_error(&self, login: &Login) -> SqlError {
+    async fn key_error(&self, login: &Login) -> TunnelError {
         if self.ssh.identity_file.is_none() {
             return self.login_error(&"no key of the SSH agent is accepted");
         }
@@ -157,7 +159,7 @@ impl Bastion {
     }
 
     /// Returns the error of a server whose key `ssh` refused, or `None` if it cannot be explained.
-    fn host_key_error(&self, errors: &str) -> Option<SqlError> {
+    fn host_key_error(&self, errors: &str) -> Option<TunnelError> {
         let presented = errors.lines().filter_map(|line| line.strip_prefix(PRESENTED_KEY));
         let key: HostKey = presented.filter_map(|key| key.parse().ok()).next_back()?;
         let verdict = match self.known_host.check_key(&key) {
@@ -189,17 +191,17 @@ impl Bastion {
             ),
         };
         let message = public_message(&self.profile, problem);
-        Some(SqlError::new(ErrorCode::XsqlSshHostkeyMismatch, message).with_detail(&detail))
+        Some(TunnelError::new(TunnelErrorKind::HostKeyMismatch, message).with_detail(&detail))
     }
 
-    fn known_hosts_error(&self, error: &io::Error) -> SqlError {
+    fn known_hosts_error(&self, error: &io::Error) -> TunnelError {
         let problem = "cannot be checked: the known hosts file is unreadable";
         let message = public_message(&self.profile, problem);
         let detail = format!("{}: {error}", self.known_host.file().display());
-        SqlError::new(ErrorCode::XsqlCfgInvalid, message).with_detail(&detail)
+        TunnelError::new(TunnelErrorKind::InvalidSettings, message).with_detail(&detail)
     }
 
-    fn start_error(&self, error: &io::Error) -> SqlError {
+    fn start_error(&self, error: &io::Error) -> TunnelError {
         let problem = if error.kind() == io::ErrorKind::NotFound {
             "needs the program `ssh`, which is not installed here; install the client of OpenSSH \
              (on Debian: openssh-client)"
@@ -207,20 +209,20 @@ impl Bastion {
             "needs the program `ssh`, which cannot be started"
         };
         let message = format!("the tunnel of the profile `{}` {problem}", self.profile);
-        SqlError::new(ErrorCode::XsqlDbDriverUnsupported, message).with_detail(error)
+        TunnelError::new(TunnelErrorKind::Unsupported, message).with_detail(error)
     }
 
-    fn unreachable_error(&self, problem: &impl ToString) -> SqlError {
+    fn unreachable_error(&self, problem: &impl ToString) -> TunnelError {
         let message = public_message(&self.profile, "cannot be reached");
         let detail = format!("{}: {}", self.known_host.entry_name(), problem.to_string());
-        SqlError::new(ErrorCode::XsqlSshDialFailed, message).with_detail(&detail)
+        TunnelError::new(TunnelErrorKind::ServerUnreachable, message).with_detail(&detail)
     }
 
-    fn login_error(&self, problem: &impl ToString) -> SqlError {
+    fn login_error(&self, problem: &impl ToString) -> TunnelError {
         let message = public_message(&self.profile, "rejected the login");
         let detail =
             format!("{}@{}: {}", self.ssh.user, self.known_host.entry_name(), problem.to_string());
-        SqlError::new(ErrorCode::XsqlSshAuthFailed, message).with_detail(&detail)
+        TunnelError::new(TunnelErrorKind::LoginRefused, message).with_detail(&detail)
     }
 }
 
@@ -287,11 +289,11 @@ mod tests {
             ("db", "ada\n"),
         ] {
             let error = bastion(host, user).prepare_login().unwrap_err();
-            assert_eq!(error.code, ErrorCode::XsqlCfgInvalid, "{user}@{host}");
+            assert_eq!(error.kind, TunnelErrorKind::InvalidSettings, "{user}@{host}");
         }
         for host in ["db", "db-1.example", "10.0.0.1", "::1", "fe80::1%eth0"] {
             let error = bastion(host, "ada").prepare_login().unwrap_err();
-            assert_eq!(error.code, ErrorCode::XsqlSecretNotFound, "{host}: {error:?}");
+            assert_eq!(error.kind, TunnelErrorKind::SecretNotFound, "{host}: {error:?}");
         }
     }
 
@@ -299,7 +301,7 @@ mod tests {
     fn missing_program_error_says_what_to_install() {
         let missing = bastion("db", "ada").start_error(&io::ErrorKind::NotFound.into());
         assert!(missing.message.contains("openssh-client"), "{missing:?}");
-        assert_eq!(missing.code, ErrorCode::XsqlDbDriverUnsupported);
+        assert_eq!(missing.kind, TunnelErrorKind::Unsupported);
     }
 
     #[actix::test]
