@@ -307,3 +307,36 @@ impl DamageSql {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use vademecum_model::Deadline;
+
+    use super::*;
+    use crate::Store;
+
+    #[test]
+    fn rows_of_item_are_found_by_indexes() {
+        let folder = tempfile::tempdir().unwrap();
+        for database in [Database::Chacha, Database::Media, Database::Prompts] {
+            let store = Store::new(database, folder.path());
+            for (source, _) in sources_of(database) {
+                for rows in
+                    [ShownRows::Hit { message: Some("m") }, ShownRows::Item, ShownRows::Versions]
+                {
+                    let sql = item_damage_sql(source, rows).unwrap();
+                    let explained = format!("EXPLAIN QUERY PLAN {sql}");
+                    let steps =
+                        store.read(Deadline::after(std::time::Duration::from_mins(1)), |reader| {
+                            reader.query_all(&explained, &[], |row| row.get::<_, String>("detail"))
+                        });
+                    for step in steps.unwrap() {
+                        // The rows of a source are as many as its items.
+                        let reads_all = step.starts_with("SCAN ") && step != "SCAN CONSTANT ROW";
+                        assert!(!reads_all && !step.ends_with("(source=?)"), "{source}: {step}");
+                    }
+                }
+            }
+        }
+    }
+}
