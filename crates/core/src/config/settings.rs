@@ -241,7 +241,7 @@ mod tests {
         let [collection] = &settings.collections[..] else { panic!("one collection") };
         assert_eq!(collection.chunking, Some(crate::config::Chunking::default()));
         assert_eq!(collection.embedding, crate::config::EmbeddingOptions::default());
-        assert_eq!((collection.folders().len(), written.len()), (2, 6));
+        assert_eq!((collection.folders().len(), written.len()), (2, 7));
     }
 
     #[test]

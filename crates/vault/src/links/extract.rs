@@ -260,7 +260,7 @@ mod tests {
         let link = extract_links(&text, Dialect::Markdown).links.remove(0);
         let (left, right) = link.context.split_once("[[Rye]]").unwrap();
         let letters = |part: &str| part.chars().filter(|letter| *letter != ' ').count();
-        assert_eq!((letters(left), letters(right)), (40, 75));
+        assert_eq!((letters(left), letters(right)), (40, 76));
         assert_eq!(surroundings("[[Rye]]", 0), ("", "[[Rye]]"));
     }
 
