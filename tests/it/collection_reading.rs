@@ -356,12 +356,7 @@ fn cut_document_names_call_that_reads_on() {
 #[test]
 fn search_that_waits_too_long_exceeds_deadline() {
     let library = Library::new();
-    collection_fixtures::insert_collection(
-        &library,
-        "stack_posts",
-        None,
-        &collection_fixtures::sample_posts(),
-    );
+    collection_fixtures::insert_posts(&library);
     let file =
         collection_fixtures::open_collection(&library, "stack_posts").store().path().to_owned();
     #[expect(clippy::disallowed_methods, reason = "another program locks the file")]

@@ -11,12 +11,7 @@ pub(crate) const STUB_EMBEDDINGS: &str =
 
 fn serve_posts() -> (Library, Server) {
     let library = Library::new();
-    collection_fixtures::insert_collection(
-        &library,
-        "stack_posts",
-        None,
-        &collection_fixtures::sample_posts(),
-    );
+    collection_fixtures::insert_posts(&library);
     let server = library.serve();
     (library, server)
 }
@@ -24,12 +19,7 @@ fn serve_posts() -> (Library, Server) {
 /// Serves the posts with vectors, together with a much larger collection `recipes`.
 pub(crate) fn serve_with_vectors() -> (Library, Server) {
     let library = Library::new();
-    collection_fixtures::insert_collection(
-        &library,
-        "stack_posts",
-        None,
-        &collection_fixtures::sample_posts(),
-    );
+    collection_fixtures::insert_posts(&library);
     let many: Vec<Document> = (0..120)
         .map(|number| {
             let text = format!("Recipe {number}: knead the dough and bake the bread.");

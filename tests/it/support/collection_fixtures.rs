@@ -103,6 +103,11 @@ pub(crate) fn chunked_document(
     }
 }
 
+/// Creates the shared collection `stack_posts` with the sample posts.
+pub(crate) fn insert_posts(library: &Library) {
+    insert_collection(library, "stack_posts", None, &sample_posts());
+}
+
 /// Returns the posts used in the contract's examples.
 pub(crate) fn sample_posts() -> Vec<Document> {
     let about = |score: &str, date: &str| json!({ "Tags": "<mysql><json>", "Score": score, "PostTypeId": "1", "CreationDate": date });
