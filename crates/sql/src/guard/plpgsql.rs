@@ -2,8 +2,8 @@
 //!
 //! The body is split into statements by the rules of the language, and each has to begin with one of
 //! [`READS`] or be an assignment. What its expressions call is not decided here. The rule holds for
-//! functions that are not VOLATILE, in which the server itself rejects statements that change
-//! something; what is left to it are texts that are run as statements, and cursors of others.
+//! functions that are not VOLATILE: the server itself rejects all statements in them that change
+//! something, but not texts that are run as statements, nor cursors that others opened.
 
 use super::{
     lexer::tokenize,
