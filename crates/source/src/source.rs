@@ -3,7 +3,7 @@
 //! A source is synchronous and offline. It does not rank across sources, paginate, keep session
 //! state or check permissions. It receives the database of one user and cannot reach any other.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, sync::Arc};
 
 use rusqlite::{Row, ToSql, named_params};
 use vademecum_model::{
@@ -102,8 +102,8 @@ pub trait Source: Debug + Send + Sync + 'static {
     }
 
     /// Returns the full-text rows that do not exist for the caller, in ascending order.
-    fn hidden_rows(&self, reader: &Reader<'_>) -> Result<Vec<i64>, SourceError> {
-        let Some(statements) = self.item_statements() else { return Ok(Vec::new()) };
+    fn hidden_rows(&self, reader: &Reader<'_>) -> Result<Arc<[i64]>, SourceError> {
+        let Some(statements) = self.item_statements() else { return Ok(Arc::default()) };
         Ok(reader.hidden_rows(statements.hidden_sql)?)
     }
 

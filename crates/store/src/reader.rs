@@ -1,11 +1,15 @@
 //! Read-only access to a consistent snapshot of a database.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql};
 use vademecum_model::{Deadline, FtsTable};
 
-use super::{FtsIndex, StoreError, filter_cache::FilterCache, index_cache::IndexCaches};
+use super::{
+    FtsIndex, StoreError,
+    filter_cache::{FilterCache, FilterKey},
+    index_cache::IndexCaches,
+};
 use crate as yielding;
 
 /// Named parameters of a statement.
@@ -91,12 +95,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the hidden rows of a full-text table in ascending order; `hidden_sql` lists them as
-    /// `key`. Empty for an unrestricted reader.
-    pub fn hidden_rows(&self, hidden_sql: &str) -> Result<Vec<i64>, StoreError> {
-        match self.visibility {
-            Visibility::All => Ok(Vec::new()),
-            Visibility::Restricted => self.query_all(hidden_sql, &[], |row| row.get("key")),
+    /// `key`, and judges all items. They are kept until the database changes. Empty for an unrestricted
+    /// reader.
+    pub fn hidden_rows(&self, hidden_sql: &'static str) -> Result<Arc<[i64]>, StoreError> {
+        if self.visibility == Visibility::All {
+            return Ok(Arc::default());
         }
+        let key = FilterKey::new(self, hidden_sql, &[])?;
+        if let Some(rows) = self.filters.hidden(&key) {
+            return Ok(rows);
+        }
+        let rows: Arc<[i64]> = self.query_all(hidden_sql, &[], |row| row.get("key"))?.into();
+        self.filters.put_hidden(key, Arc::clone(&rows));
+        Ok(rows)
     }
 
     /// Yields the thread if the work is long, and returns an error if the deadline has passed.

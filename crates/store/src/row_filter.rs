@@ -56,7 +56,7 @@ impl<'a> RowFilter<'a> {
         reader: &'a Reader<'a>,
         statements: FilterStatements<'a>,
     ) -> Result<Self, StoreError> {
-        let key = FilterKey::new(reader, &statements)?;
+        let key = FilterKey::new(reader, statements.row_sql, statements.parameters)?;
         let answers = reader.filter_cache().take(&key);
         let statement = reader.prepare(statements.row_sql)?;
         let max_single_checks = MAX_SINGLE_CHECKS / (1 + key.text_bytes() / BYTES_PER_CHECK);
@@ -151,10 +151,15 @@ impl FilterKey {
         texts.sum()
     }
 
-    fn new(reader: &Reader<'_>, statements: &FilterStatements<'_>) -> Result<Self, StoreError> {
+    /// Identifies the answers of a statement in the present state of the database.
+    pub(super) fn new(
+        reader: &Reader<'_>,
+        row_sql: &'static str,
+        given: &Parameters<'_>,
+    ) -> Result<Self, StoreError> {
         let number = |sql| reader.query_one(sql, &[], |row| row.get(0));
-        let mut parameters = Vec::with_capacity(statements.parameters.len());
-        for (_, value) in statements.parameters {
+        let mut parameters = Vec::with_capacity(given.len());
+        for (_, value) in given {
             let value = value.to_sql().map_err(|error| reader.to_store_error(error))?;
             let value = match value {
                 ToSqlOutput::Borrowed(value) => Value::try_from(value).ok(),
@@ -167,7 +172,7 @@ impl FilterKey {
         Ok(Self {
             connection: number("SELECT vademecum_connection()")?,
             data_version: number("PRAGMA data_version")?,
-            row_sql: statements.row_sql,
+            row_sql,
             parameters,
         })
     }

@@ -141,8 +141,8 @@ impl Source for CollectionSource {
         (&FULL_TEXT_TABLE, Vec::new())
     }
 
-    fn hidden_rows(&self, reader: &Reader<'_>) -> Result<Vec<i64>, SourceError> {
-        self.opened.collection.hidden_chunks(reader, &self.opened.access)
+    fn hidden_rows(&self, reader: &Reader<'_>) -> Result<Arc<[i64]>, SourceError> {
+        Ok(self.opened.collection.hidden_chunks(reader, &self.opened.access)?.into())
     }
 
     fn cached_statistics(
