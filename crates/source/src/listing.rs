@@ -19,7 +19,7 @@ const MONTH_BYTES: usize = 7;
 #[derive(Clone, Copy, Debug)]
 pub struct ListStatements {
     /// Returns `key`, `id`, `title`, `created_at`, `last_modified`, `folders` (names, one a line) and
-    /// `type` of all items that pass the filters.
+    /// `type` of all items that pass the filters, also of hidden ones.
     pub list_sql: &'static str,
     /// Returns `tag` and `items`, their number, for each tag of the items with an `id` in the JSON list
     /// `:ids`.
@@ -29,12 +29,13 @@ pub struct ListStatements {
     pub find_sql: &'static str,
 }
 
-/// Lists the items of a source. `read_uri` reads the URI of a row.
+/// Lists the items of a source that are not in `hidden`, the rows that the reader may not see, in
+/// ascending order. `read_uri` reads the URI of a row.
 pub(crate) fn list_items(
     reader: &Reader<'_>,
     request: &ListRequest,
     statements: &ListStatements,
-    parameters: &Parameters<'_>,
+    (parameters, hidden): (&Parameters<'_>, &[i64]),
     read_uri: impl Fn(&Row<'_>) -> rusqlite::Result<Uri>,
 ) -> Result<Listing, StoreError> {
     let mut first = FirstItems::new(request.order, request.take);
@@ -43,6 +44,9 @@ pub(crate) fn list_items(
     let mut ids = Vec::new();
     let mut total = 0;
     reader.for_each_row(statements.list_sql, parameters, |row| {
+        if !hidden.is_empty() && hidden.binary_search(&row.get("key")?).is_ok() {
+            return Ok(());
+        }
         total += 1;
         if facets.contains_key(&Facet::Tags) {
             ids.push(match row.get_ref("id")? {

@@ -198,7 +198,9 @@ pub trait Source: Debug + Send + Sync + 'static {
         let parameters: Vec<_> =
             parameters.iter().map(|(name, value)| (*name, value.as_ref())).collect();
         let read_uri = |row: &Row<'_>| statements.id_type.read_uri(self.name(), row);
-        let mut listing = list_items(reader, request, &statements.list, &parameters, read_uri)?;
+        let hidden = self.hidden_rows(reader)?;
+        let rows = (&*parameters, &*hidden);
+        let mut listing = list_items(reader, request, &statements.list, rows, read_uri)?;
         if let Some(sources) = listing.facets.get_mut(&Facet::Sources)
             && listing.total > 0
         {

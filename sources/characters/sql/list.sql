@@ -1,7 +1,7 @@
 -- All characters that have one of :tags and were modified from :after to before :before. The index
 -- `characters_listed` has all columns, so no card is read. Tags that are not a JSON list count as none.
 SELECT id AS key, id, name AS title, created_at, last_modified, '' AS folders, NULL AS type
-FROM character_cards
+FROM main.character_cards AS character_cards
 WHERE deleted = 0
   AND last_modified >= COALESCE(:after, '')
   AND last_modified < COALESCE(:before, '~')

@@ -1,7 +1,7 @@
 -- All conversations that have one of :tags and were modified from :after to before :before. The index
 -- `conversations_listed` has all columns, so no message is read.
 SELECT row * 2 AS key, id, title, created_at, last_modified, '' AS folders, NULL AS type
-FROM conversations
+FROM main.conversations AS conversations
 WHERE deleted = 0
   AND last_modified >= COALESCE(:after, '')
   AND last_modified < COALESCE(:before, '~')

@@ -6,7 +6,7 @@ SELECT
         (SELECT created_at FROM DocumentDates WHERE media_id = Media.id), ingestion_date
     ) AS created_at,
     last_modified, '' AS folders, type
-FROM Media
+FROM main.Media AS Media
 WHERE deleted = 0 AND is_trash = 0
   AND last_modified >= COALESCE(:after, '')
   AND last_modified < COALESCE(:before, '~')

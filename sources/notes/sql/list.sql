@@ -1,7 +1,7 @@
 -- All notes that have one of :tags, are in the folder :folder or below it, and were modified from
 -- :after to before :before. The index `notes_listed` has all columns, so no text is read.
 SELECT row AS key, id, title, created_at, last_modified, folders, NULL AS type
-FROM notes
+FROM main.notes AS notes
 WHERE deleted = 0
   AND last_modified >= COALESCE(:after, '')
   AND last_modified < COALESCE(:before, '~')
