@@ -193,14 +193,22 @@ impl Phrase {
         if self.field.is_none() && allowed.is_empty() {
             return Some(expression);
         }
-        let names: Vec<&str> = columns
+        let names = self.searched_columns(columns, allowed);
+        (!names.is_empty()).then(|| format!("{{{}}} : ({expression})", names.join(" ")))
+    }
+
+    /// Returns the columns in `allowed` that hold the phrase's field. Empty means all if the phrase has
+    /// no field and `allowed` is empty.
+    pub fn searched_columns(&self, columns: &[FtsColumn], allowed: &[&str]) -> Vec<&'static str> {
+        if self.field.is_none() && allowed.is_empty() {
+            return Vec::new();
+        }
+        columns
             .iter()
             .filter(|column| self.field.is_none_or(|field| field == column.field))
             .map(|column| column.name)
             .filter(|name| allowed.is_empty() || allowed.contains(name))
-            .collect();
-        let some = !names.is_empty();
-        some.then(|| format!("{{{}}} : ({expression})", names.join(" ")))
+            .collect()
     }
 
     /// Adds the typed forms of another phrase with the same words.

@@ -9,10 +9,10 @@ use vademecum_search::{
     Bm25Scorer, FtsQuery, Phrase, RankRequest, RankedMatch, Ranking, ScoredRow, TopK,
 };
 use vademecum_store::{
-    FilterStatements, FtsIndex, IndexCache, Reader, RowFilter, Store, StoreError,
+    FilterStatements, FtsIndex, IndexCache, Reader, RowExpression, RowFilter, Store, StoreError,
 };
 
-use super::word_forms::{PhraseExpression, find_expression};
+use super::word_forms::find_expression;
 
 /// Instructions for finding and identifying the matches of a source.
 #[derive(Clone, Copy)]
@@ -148,11 +148,11 @@ pub(crate) fn phrase_postings(
     table: &FtsTable,
     columns: &[&str],
 ) -> Result<Arc<Postings>, StoreError> {
-    let restrict = |text: String| phrase.restrict_to_columns(text, table.columns, columns);
-    let Some(key) = restrict(phrase.cache_key()) else { return Ok(Arc::default()) };
+    let key = phrase.restrict_to_columns(phrase.cache_key(), table.columns, columns);
+    let Some(key) = key else { return Ok(Arc::default()) };
     index.postings(&key, || {
-        let PhraseExpression { text, alternatives } = find_expression(index, phrase)?;
-        Ok((restrict(text).unwrap_or_default(), alternatives))
+        let columns = phrase.searched_columns(table.columns, columns);
+        Ok(RowExpression { columns, ..find_expression(index, phrase)? })
     })
 }
 

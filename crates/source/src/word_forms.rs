@@ -14,7 +14,7 @@ use vademecum_fts5::{
     exact_token, language_token, with_stem,
 };
 use vademecum_search::{InflectedWord, Phrase, QueryLanguage, QueryWord, TypedWord, WordStems};
-use vademecum_store::{FtsIndex, StoreError};
+use vademecum_store::{FtsIndex, RowExpression, StoreError};
 
 /// Maximum number of forms of a word. The most frequent ones are searched.
 const MAX_FORMS: usize = 200;
@@ -22,20 +22,11 @@ const MAX_FORMS: usize = 200;
 /// mostly quotations.
 const MAX_ROWS_PER_ROW_IN_LANGUAGE: u64 = 5_000;
 
-/// An expression for the rows with a phrase.
-#[derive(Debug)]
-pub(crate) struct PhraseExpression {
-    /// The FTS5 expression.
-    pub(crate) text: String,
-    /// Weights of its parts.
-    pub(crate) alternatives: Alternatives,
-}
-
 /// Returns the expression of a phrase over all columns.
 pub(crate) fn find_expression(
     index: &FtsIndex<'_>,
     phrase: &Phrase,
-) -> Result<PhraseExpression, StoreError> {
+) -> Result<RowExpression, StoreError> {
     if let [QueryWord::Inflected(word)] = phrase.words.as_slice() {
         let WordForms { mut exact, variants } = find_forms(index, word)?;
         for spelling in &phrase.spellings {
@@ -43,12 +34,24 @@ pub(crate) fn find_expression(
         }
         let alternatives =
             Alternatives { exact: exact.len(), variant_weight: index.variant_weight() };
-        let tokens: Vec<String> =
-            exact.iter().chain(&variants).map(|token| format!("\"{token}\"")).collect();
-        return Ok(PhraseExpression { text: format!("({})", tokens.join(" OR ")), alternatives });
+        let tokens = [exact, variants].concat();
+        if tokens.iter().all(|token| is_term(token)) {
+            return Ok(RowExpression { terms: tokens, alternatives, ..RowExpression::default() });
+        }
+        let quoted: Vec<String> = tokens.iter().map(|token| format!("\"{token}\"")).collect();
+        let phrase = format!("({})", quoted.join(" OR "));
+        return Ok(RowExpression { phrase, alternatives, ..RowExpression::default() });
     }
-    let text = phrase.quote(&find_tokens(index, &phrase.words)?);
-    Ok(PhraseExpression { text, alternatives: Alternatives::default() })
+    let tokens = find_tokens(index, &phrase.words)?;
+    if !phrase.prefix && is_term(&tokens) {
+        return Ok(RowExpression { terms: vec![tokens], ..RowExpression::default() });
+    }
+    Ok(RowExpression { phrase: phrase.quote(&tokens), ..RowExpression::default() })
+}
+
+/// Returns whether an expression finds the rows of one term.
+fn is_term(token: &str) -> bool {
+    !token.is_empty() && !token.contains([' ', ALTERNATIVE_SEPARATOR])
 }
 
 /// Returns the tokens of adjacent words; the forms of a word are alternatives.
@@ -160,22 +163,23 @@ fn find_variants(
             stems.beginnings(*language).iter().map(|start| stored_beginning(start)).collect();
         searched.push((*language, stems, ranges));
     }
-    let mut terms = HashSet::new();
-    for from in widest(searched.iter().flat_map(|(_, _, ranges)| ranges)) {
-        index.for_each_term(from, &format!("{from}{}", char::MAX), |term| {
-            if !terms.contains(term) {
-                terms.insert(term.to_owned());
-            }
-        })?;
-    }
-    let is_variant = |term: &String| {
+    let is_variant = |term: &str| {
         let word = term.trim_start_matches([EXACT_MARK, ACCENT_MARK]);
         searched.iter().any(|(language, stems, ranges)| {
             ranges.iter().any(|from| term.starts_with(from))
                 && with_stem(*language, word, |stem| stems.contains(stem))
         })
     };
-    Ok(terms.into_iter().filter(is_variant).collect())
+    // A term may stand in several segments.
+    let mut variants = HashSet::new();
+    for from in widest(searched.iter().flat_map(|(_, _, ranges)| ranges)) {
+        index.for_each_term(from, &format!("{from}{}", char::MAX), |term| {
+            if !variants.contains(term) && is_variant(term) {
+                variants.insert(term.to_owned());
+            }
+        })?;
+    }
+    Ok(variants.into_iter().collect())
 }
 
 /// Returns how the stored words begin that begin with some letters.

@@ -3,15 +3,17 @@
 use std::{ops::RangeInclusive, sync::Arc};
 
 use rusqlite::{Row, ffi, named_params};
-use vademecum_fts5::{
-    Alternatives, LONG_ROW_WORDS, Language, Postings, RowLengths, collect_postings,
-};
+use vademecum_fts5::{LONG_ROW_WORDS, Language, Postings, RowLengths, collect_postings};
 use vademecum_model::FtsTable;
 
 use super::{
     Reader, StoreError,
-    index_cache::{IndexCache, IndexCaches, TableState},
+    index_cache::{IndexCache, TableState},
+    row_expression::RowExpression,
+    segments::{FTS_BLOCKS_SQL, SegmentRows, add_tombstones, decode_segments},
     term_page::{for_each_term, stored_term},
+    term_postings::{TermRows, Weights, count_rows, merge_postings},
+    term_reader::TermReader,
     varint::decode_varints,
 };
 
@@ -26,6 +28,14 @@ const FTS_TERM_ROWS_SQL: &str = "SELECT doc FROM {vocabulary} WHERE term = :term
 /// All possible row numbers.
 const ALL_ROWS: RangeInclusive<i64> = i64::MIN..=i64::MAX;
 
+/// An expression, and what is needed to search it.
+#[derive(Debug)]
+struct Search {
+    expression: RowExpression,
+    /// Names of the columns in the order of the stored table.
+    names: Vec<String>,
+}
+
 /// A full-text table as seen by one reader.
 #[derive(Debug)]
 pub struct FtsIndex<'a> {
@@ -34,18 +44,16 @@ pub struct FtsIndex<'a> {
     cache: Arc<IndexCache>,
 }
 
-impl<'a> FtsIndex<'a> {
-    /// Opens the table in the state that the reader sees.
-    pub(crate) fn open(
-        reader: &'a Reader<'a>,
-        indexes: &IndexCaches,
-        table: &'static FtsTable,
-    ) -> Result<Self, StoreError> {
-        let state = reader.query_all(&TableState::sql(table), &[], |row| row.get("block"))?;
-        let state = TableState::new(state);
-        Ok(Self { reader, table, cache: indexes.cache_for_state(table, state) })
+impl Reader<'_> {
+    /// Opens a full-text table in this snapshot.
+    pub fn open_index(&self, table: &'static FtsTable) -> Result<FtsIndex<'_>, StoreError> {
+        let state = self.query_all(&TableState::sql(table), &[], |row| row.get("block"))?;
+        let cache = self.index_caches().cache_for_state(table, TableState::new(state));
+        Ok(FtsIndex { reader: self, table, cache })
     }
+}
 
+impl FtsIndex<'_> {
     /// Returns the cache of this state of the table.
     pub fn cache(&self) -> &IndexCache {
         &self.cache
@@ -82,6 +90,10 @@ impl<'a> FtsIndex<'a> {
 
     /// Returns the number of rows that contain a term.
     pub fn count_rows(&self, term: &str) -> Result<u64, StoreError> {
+        let terms = self.read_terms(&[term.to_owned()])?;
+        if let Some(rows) = terms.and_then(|terms| count_rows(&terms)) {
+            return Ok(rows);
+        }
         let count = self.table.statement(FTS_TERM_ROWS_SQL);
         let term = named_params! { ":term": term };
         let found: Option<i64> = self.reader.query_first(&count, term, |row| row.get("doc"))?;
@@ -106,7 +118,7 @@ impl<'a> FtsIndex<'a> {
     pub fn postings(
         &self,
         key: &str,
-        find_expression: impl FnOnce() -> Result<(String, Alternatives), StoreError>,
+        find_expression: impl FnOnce() -> Result<RowExpression, StoreError>,
     ) -> Result<Arc<Postings>, StoreError> {
         let known = self.cache.postings_with_changes(key);
         if let Some((known, changed)) = &known
@@ -115,45 +127,104 @@ impl<'a> FtsIndex<'a> {
             return Ok(Arc::clone(known));
         }
         // Words that are new since the last time stand in changed rows only.
-        let (expression, alternatives) = find_expression()?;
-        let weights = self.column_weights()?;
-        let read = |rows| self.read_postings(&expression, alternatives, rows, &weights);
-        let found = match known {
-            None => read(ALL_ROWS)?,
-            Some((known, changed)) => {
-                let mut others = Postings::default();
-                for row in changed.iter().copied() {
-                    others.append(&read(row..=row)?);
-                }
-                known.with_rows_replaced(&changed, &others)
-            }
-        };
+        let search = Search { expression: find_expression()?, names: self.column_names()? };
         // Passages are scored in long rows only.
         let lengths = self.lengths()?;
         let is_long = |row| lengths.words_in_row(row) > LONG_ROW_WORDS;
-        let found = Arc::new(found.with_segments_of(is_long));
+        let found = match known {
+            None => match self.decode_postings(&search, is_long)? {
+                Some(decoded) => decoded,
+                None => self.read_postings(&search, ALL_ROWS)?.with_segments_of(is_long),
+            },
+            Some((known, changed)) => {
+                let mut others = Postings::default();
+                for row in changed.iter().copied() {
+                    others.append(&self.read_postings(&search, row..=row)?);
+                }
+                known.with_rows_replaced(&changed, &others).with_segments_of(is_long)
+            }
+        };
+        let found = Arc::new(found);
         self.cache.store_postings(key, &found);
         Ok(found)
     }
 
+    /// Decodes the postings of terms from the pages of the table. Returns `None` if there are none, and if
+    /// a page is not as expected: FTS5 then tells what is wrong.
+    fn decode_postings(
+        &self,
+        search: &Search,
+        is_long: impl Fn(i64) -> bool,
+    ) -> Result<Option<Postings>, StoreError> {
+        let Search { expression, names } = search;
+        if expression.terms.is_empty() {
+            return Ok(None);
+        }
+        let Some(terms) = self.read_terms(&expression.terms)? else { return Ok(None) };
+        let is_searched = |name: &String| {
+            expression.columns.is_empty() || expression.columns.iter().any(|column| column == name)
+        };
+        let weights = names.iter().zip(self.table.column_weights(names));
+        let columns: Vec<Option<f64>> =
+            weights.map(|(name, weight)| is_searched(name).then_some(weight)).collect();
+        let weights = Weights { alternatives: expression.alternatives, columns: &columns };
+        Ok(merge_postings(&terms, weights, is_long))
+    }
+
+    /// Returns the rows of terms, or `None` if a page is not as expected.
+    fn read_terms(&self, terms: &[String]) -> Result<Option<Vec<TermRows>>, StoreError> {
+        let Some(segments) = self.segments()? else { return Ok(None) };
+        TermReader::new(self.reader, self.table, &segments).read(terms)
+    }
+
+    /// Returns the segments of the table with their removed rows, or `None` if the records are not as
+    /// expected.
+    fn segments(&self) -> Result<Option<Arc<[SegmentRows]>>, StoreError> {
+        if let Some(known) = self.cache.segments() {
+            return Ok(Some(known));
+        }
+        let Some(segments) = decode_segments(self.cache.structure()) else { return Ok(None) };
+        let tombstones = self.table.statement(FTS_BLOCKS_SQL);
+        let mut all = Vec::with_capacity(segments.len());
+        for segment in segments {
+            let (mut removed, mut is_readable) = (Vec::new(), true);
+            if segment.tombstone_pages > 0 {
+                let (first, last) = segment.tombstone_blocks();
+                let blocks = named_params! { ":first": first, ":last": last };
+                self.reader.for_each_row(&tombstones, blocks, |row| {
+                    let page = row.get_ref("block")?.as_blob()?;
+                    is_readable &= add_tombstones(page, &mut removed).is_some();
+                    Ok(())
+                })?;
+            }
+            if !is_readable {
+                return Ok(None);
+            }
+            removed.sort_unstable();
+            all.push(SegmentRows { segment, removed: removed.into() });
+        }
+        Ok(Some(self.cache.store_segments(all.into())))
+    }
+
+    /// Reads postings by FTS5.
     fn read_postings(
         &self,
-        expression: &str,
-        alternatives: Alternatives,
+        search: &Search,
         rows: RangeInclusive<i64>,
-        weights: &[f64],
     ) -> Result<Postings, StoreError> {
         let mut statement =
             self.reader.prepare(&self.table.statement(include_str!("sql/fts_postings.sql")))?;
-        let found = collect_postings(&mut statement, expression, alternatives, rows, weights);
+        let Search { expression, names } = search;
+        let (text, alternatives) = (expression.fts5_expression(), expression.alternatives);
+        let weights = self.table.column_weights(names);
+        let found = collect_postings(&mut statement, &text, alternatives, rows, &weights);
         found.map_err(|error| self.reader.to_store_error(error))
     }
 
-    /// Returns the weights of the columns in the order of the stored table.
-    fn column_weights(&self) -> Result<Vec<f64>, StoreError> {
+    /// Returns the names of the columns in the order of the stored table.
+    fn column_names(&self) -> Result<Vec<String>, StoreError> {
         let name = named_params! { ":table": self.table.name };
-        let names = self.reader.query_all(FTS_COLUMNS_SQL, name, |row| row.get("name"));
-        Ok(self.table.column_weights(&names?))
+        self.reader.query_all(FTS_COLUMNS_SQL, name, |row| row.get("name"))
     }
 
     /// Returns the number of words in each row.

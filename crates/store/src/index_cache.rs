@@ -8,7 +8,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -16,7 +16,7 @@ use std::{
 use vademecum_fts5::{Language, Postings, RowLengths};
 use vademecum_model::FtsTable;
 
-use super::varint::decode_varints;
+use super::{segments::SegmentRows, varint::decode_varints};
 
 /// Reads two records of {table} that change with every write: the averages (1) and the structure
 /// (10). They are two statements because SQLite builds a temporary index for `IN`.
@@ -95,6 +95,7 @@ pub struct IndexCache {
     state: TableState,
     rows: u64,
     tokens: u64,
+    segments: OnceLock<Arc<[SegmentRows]>>,
     entries: Mutex<CacheEntries>,
 }
 
@@ -125,7 +126,7 @@ impl IndexCache {
         let mut counts = decode_varints(counts);
         let rows = counts.next().unwrap_or(0);
         let tokens = counts.sum();
-        Self { state, rows, tokens, entries: Mutex::new(known) }
+        Self { state, rows, tokens, segments: OnceLock::new(), entries: Mutex::new(known) }
     }
 
     /// Returns the number of rows in the table.
@@ -136,6 +137,21 @@ impl IndexCache {
     /// Returns the number of words in all rows.
     pub fn tokens(&self) -> u64 {
         self.tokens
+    }
+
+    /// Returns FTS5's structure record.
+    pub(super) fn structure(&self) -> &[u8] {
+        self.state.records.get(1).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the segments of this state, if they were read.
+    pub(super) fn segments(&self) -> Option<Arc<[SegmentRows]>> {
+        self.segments.get().cloned()
+    }
+
+    /// Keeps the segments, and returns them.
+    pub(super) fn store_segments(&self, segments: Arc<[SegmentRows]>) -> Arc<[SegmentRows]> {
+        Arc::clone(self.segments.get_or_init(|| segments))
     }
 
     /// Returns the postings of a phrase if they are cached and up to date for all rows.

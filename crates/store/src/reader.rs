@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql};
-use vademecum_model::{Deadline, FtsTable};
+use vademecum_model::Deadline;
 
 use super::{
-    FtsIndex, StoreError,
+    StoreError,
     filter_cache::{FilterCache, FilterKey},
     index_cache::IndexCaches,
 };
@@ -85,9 +85,8 @@ impl<'a> Reader<'a> {
         StoreError::DamagedItem { path: self.connection.path().unwrap_or_default().into() }
     }
 
-    /// Opens a full-text table in this snapshot.
-    pub fn open_index(&self, table: &'static FtsTable) -> Result<FtsIndex<'_>, StoreError> {
-        FtsIndex::open(self, self.indexes, table)
+    pub(super) fn index_caches(&self) -> &IndexCaches {
+        self.indexes
     }
 
     pub(super) fn filter_cache(&self) -> &FilterCache {

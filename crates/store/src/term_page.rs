@@ -9,6 +9,8 @@
 //! bytes. Each other term is the number of bytes that it shares with the one before, the number of
 //! bytes that follow, and these.
 
+use std::{cmp::Ordering, ops::ControlFlow};
+
 use super::varint::{decode_varints, split_varint};
 
 /// Byte with which the terms of the main index begin. Others belong to indexes of prefixes.
@@ -19,27 +21,80 @@ pub(super) fn stored_term(term: &str) -> Vec<u8> {
     [&[MAIN_INDEX], term.as_bytes()].concat()
 }
 
+/// The place of a term on a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PlaceOfTerm {
+    /// The page has the term.
+    At {
+        /// Place after the term, of its rows.
+        rows: usize,
+        /// Place of the next term of the page.
+        next: Option<usize>,
+    },
+    /// The page has a greater term and not this one.
+    Passed,
+    /// All terms of the page are less.
+    Behind,
+}
+
+/// Finds a stored term on a page. Returns `None` if the page is malformed.
+pub(super) fn find_term(page: &[u8], wanted: &[u8]) -> Option<PlaceOfTerm> {
+    let mut place = PlaceOfTerm::Behind;
+    for_each_stored_term(page, |term, rows, next| {
+        place = match term.cmp(wanted) {
+            Ordering::Less => return ControlFlow::Continue(()),
+            Ordering::Equal => PlaceOfTerm::At { rows, next },
+            Ordering::Greater => PlaceOfTerm::Passed,
+        };
+        ControlFlow::Break(())
+    })?;
+    Some(place)
+}
+
 /// Calls `visit` for the terms of a page in the main index, in ascending order. Returns `None` if the
 /// page is malformed.
 pub(super) fn for_each_term(page: &[u8], mut visit: impl FnMut(&str)) -> Option<()> {
-    let length = page.get(2..4)?.try_into().ok().map(u16::from_be_bytes)?;
-    let (content, distances) = page.split_at_checked(length.into())?;
-    let mut place = 0;
-    let mut term: Vec<u8> = Vec::new();
-    for distance in decode_varints(distances) {
-        let is_first = place == 0;
-        place = usize::try_from(distance).ok()?.checked_add(place)?;
-        let rest = content.get(place..)?;
-        let (shared, rest) = if is_first { (0, rest) } else { split_varint(rest)? };
-        let (added, rest) = split_varint(rest)?;
-        let shared = usize::try_from(shared).ok().filter(|shared| *shared <= term.len())?;
-        term.truncate(shared);
-        term.extend_from_slice(rest.get(..usize::try_from(added).ok()?)?);
+    for_each_stored_term(page, |term, _, _| {
         // FTS5 cuts off very long terms, even inside a character.
         if let Some((&MAIN_INDEX, term)) = term.split_first()
             && let Ok(term) = str::from_utf8(term)
         {
             visit(term);
+        }
+        ControlFlow::Continue(())
+    })
+}
+
+/// Calls `visit` for the stored terms of a page, in ascending order, with the place after each and that of
+/// the next one. Returns `None` if the page is malformed.
+fn for_each_stored_term(
+    page: &[u8],
+    mut visit: impl FnMut(&[u8], usize, Option<usize>) -> ControlFlow<()>,
+) -> Option<()> {
+    let length = page.get(2..4)?.try_into().ok().map(u16::from_be_bytes)?;
+    let (content, distances) = page.split_at_checked(length.into())?;
+    let mut term: Vec<u8> = Vec::new();
+    let mut places = decode_varints(distances).scan(0_usize, |place, distance| {
+        let distance = usize::try_from(distance).ok();
+        let next = distance.and_then(|distance| place.checked_add(distance));
+        *place = next.unwrap_or(usize::MAX);
+        Some(*place)
+    });
+    let mut next = places.next();
+    let mut is_first = true;
+    while let Some(place) = next {
+        next = places.next();
+        let rest = content.get(place..)?;
+        let (shared, rest) = if is_first { (0, rest) } else { split_varint(rest)? };
+        is_first = false;
+        let (added, rest) = split_varint(rest)?;
+        let shared = usize::try_from(shared).ok().filter(|shared| *shared <= term.len())?;
+        let added = usize::try_from(added).ok()?;
+        term.truncate(shared);
+        term.extend_from_slice(rest.get(..added)?);
+        let rows = content.len() - rest.len() + added;
+        if visit(&term, rows, next).is_break() {
+            break;
         }
     }
     Some(())

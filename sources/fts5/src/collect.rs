@@ -23,9 +23,9 @@ impl Default for Alternatives {
 }
 
 impl Alternatives {
-    pub(crate) fn weight(&self, phrase: i32) -> f64 {
-        let is_exact = usize::try_from(phrase).is_ok_and(|phrase| phrase < self.exact);
-        if is_exact { 1.0 } else { self.variant_weight }
+    /// Returns the weight of the phrase at a position of the expression.
+    pub fn weight(&self, phrase: usize) -> f64 {
+        if phrase < self.exact { 1.0 } else { self.variant_weight }
     }
 }
 

@@ -174,6 +174,7 @@ unsafe fn record_row(
     else {
         return ffi::SQLITE_ERROR;
     };
+    let alternative = |phrase: c_int| usize::try_from(phrase).unwrap_or(usize::MAX);
     let weight = |weights: &[f64], column: c_int| {
         usize::try_from(column).ok().and_then(|column| weights.get(column)).copied().unwrap_or(1.0)
     };
@@ -206,7 +207,7 @@ unsafe fn record_row(
             sink.positions.sort_unstable();
             sink.positions.dedup_by_key(|(column, offset, _)| (*column, *offset));
             let weights = sink.positions.iter().map(|(column, _, phrase)| {
-                weight(&sink.weights, *column) * sink.alternatives.weight(*phrase)
+                weight(&sink.weights, *column) * sink.alternatives.weight(alternative(*phrase))
             });
             frequency = weights.sum();
         }

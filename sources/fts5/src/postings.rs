@@ -228,7 +228,7 @@ impl Postings {
     }
 
     /// Releases memory that was reserved for more rows.
-    pub(crate) fn shrink_to_fit(&mut self) {
+    pub fn shrink_to_fit(&mut self) {
         self.blocks.shrink_to_fit();
         self.low_bits.shrink_to_fit();
         self.frequency_indexes.shrink_to_fit();
