@@ -36,15 +36,15 @@ use vademecum_core::{
 };
 use vademecum_embed::{Embeddings, SetupError};
 use vademecum_import::ReaderLimits;
-use vademecum_mcp::{Outbound, Peer, Service, ServiceOptions};
+use vademecum_mcp::{DisableToolError, Outbound, Peer, Service, ServiceOptions};
 use vademecum_oauth::AuthorizationServer;
 use vademecum_services::{
-    custom_tools::{CustomTool, CustomToolError},
+    custom_tools::CustomTool,
     permalink::SiteAddress,
     two_way::{FollowedFolders, follow_folders},
 };
 use vademecum_sql::{Databases, ProfileError, Profiles};
-use vademecum_tools::{SkillCatalog, ToolRegistry, ToolServices, ToolSetError};
+use vademecum_tools::{SkillCatalog, ToolRegistry, ToolServices};
 use vademecum_web::{ConnectionCount, Listener, PageServices, ServerState};
 
 use self::{
@@ -99,12 +99,9 @@ pub enum AppError {
     /// The tldw directory cannot be served.
     #[error("`storage.tldw` cannot be served")]
     Tldw(#[from] TldwError),
-    /// A tool that is to be disabled does not exist, or the name of a custom tool is taken.
-    #[error(transparent)]
-    Tools(#[from] ToolSetError),
-    /// A custom tool is invalid.
-    #[error(transparent)]
-    CustomTools(#[from] CustomToolError),
+    /// A tool that is to be disabled does not exist, or is required.
+    #[error("invalid `tools.disabled`")]
+    Tools(#[from] DisableToolError),
     /// The configured embedding model cannot be set up.
     #[error("invalid `embeddings`")]
     Embeddings(#[from] SetupError),
@@ -325,8 +322,13 @@ impl App {
         }
     }
 
-    /// Has the databases check the custom tools. Fails if one refuses a statement; a database that
-    /// cannot be reached is no error, and is tried again later.
+    /// Returns the names of the tools of the program.
+    pub fn program_tools(&self) -> Vec<&'static str> {
+        self.custom_tools.registry.program_tools()
+    }
+
+    /// Has the databases check the custom tools. One that is wrong is logged and not offered; one
+    /// whose database cannot be reached is checked again later.
     pub async fn check_custom_tools(&mut self) -> Result<(), AppError> {
         self.custom_tools.expect_hangup();
         self.checked_tools = self.custom_tools.load(&self.settings).await?;

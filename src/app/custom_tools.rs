@@ -11,7 +11,9 @@ use std::{
 use vademecum_actors::{collections::SyncJobs, error_chain};
 use vademecum_core::{auth::Principal, config::Settings, telemetry::Metrics};
 use vademecum_mcp::Service;
-use vademecum_services::custom_tools::{CheckState, CustomTool, check_tools, define_tools};
+use vademecum_services::custom_tools::{
+    CheckState, CustomTool, CustomToolError, DefinedTools, check_tools, define_tools,
+};
 use vademecum_sql::{Databases, Profiles};
 use vademecum_tools::{RegisteredTool, ToolRegistry};
 
@@ -23,6 +25,9 @@ const START_CHECK_TIMEOUT: Duration = Duration::from_secs(3);
 const LATE_CHECK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Interval between attempts to check statements whose database could not be reached.
 const LATE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval between attempts to check statements that their databases refuse, for example because a
+/// table does not exist yet.
+const REFUSED_CHECK_INTERVAL: Duration = Duration::from_mins(1);
 /// Interval between looks at the settings file.
 const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -54,11 +59,16 @@ impl FileVersion {
 }
 
 impl CustomTools {
-    /// Defines and offers the tools of the settings, without a check on their databases.
+    /// Defines and offers the tools of the settings, without a check on their databases. Wrong ones
+    /// are left out.
     pub(super) fn define(&self, settings: &Settings) -> Result<Vec<CustomTool>, AppError> {
-        let tools = define_tools(settings, &self.profiles)?;
+        let tools = self.define_tools(settings).tools;
         self.register(&tools, settings)?;
         Ok(tools)
+    }
+
+    fn define_tools(&self, settings: &Settings) -> DefinedTools {
+        define_tools(settings, &self.profiles, &self.registry.program_tools())
     }
 
     /// Installs the handler of SIGHUP, which would end the process otherwise.
@@ -68,32 +78,47 @@ impl CustomTools {
         }
     }
 
-    /// Defines the tools of the settings, and has their databases check them. Fails if a definition
-    /// is wrong; the tools that were offered before are kept then.
+    /// Defines the tools of the settings, has their databases check them, and offers those that are
+    /// not wrong. The log names the others. Fails if a tool that is to be disabled does not exist; the
+    /// tools that were offered before are kept then.
     pub(super) async fn load(&self, settings: &Settings) -> Result<Vec<CustomTool>, AppError> {
-        let mut tools = define_tools(settings, &self.profiles)?;
-        self.check(&mut tools, settings, START_CHECK_TIMEOUT).await?;
+        let DefinedTools { mut tools, wrong } = self.define_tools(settings);
+        self.check(&mut tools, settings, START_CHECK_TIMEOUT).await;
         self.announce(&tools, settings).await?;
+        wrong.iter().chain(tools.iter().filter_map(CustomTool::refusal)).for_each(log_wrong_tool);
         Ok(tools)
     }
 
-    async fn check(
-        &self,
-        tools: &mut [CustomTool],
-        settings: &Settings,
-        timeout: Duration,
-    ) -> Result<(), AppError> {
-        Ok(check_tools(tools, &self.databases, &self.owner, timeout, settings).await?)
+    async fn check(&self, tools: &mut [CustomTool], settings: &Settings, timeout: Duration) {
+        check_tools(tools, &self.databases, &self.owner, timeout, settings).await;
     }
 
-    /// Offers these tools. Returns true if the list of tools has changed.
+    /// Offers those of the tools that no database refuses. Returns true if the list of tools has
+    /// changed.
     fn register(&self, tools: &[CustomTool], settings: &Settings) -> Result<bool, AppError> {
-        let registered: Vec<RegisteredTool> = tools.iter().map(RegisteredTool::custom).collect();
+        let offered = tools.iter().filter(|tool| tool.refusal().is_none());
+        let registered: Vec<RegisteredTool> = offered.map(RegisteredTool::custom).collect();
         let names: Vec<_> = registered.iter().map(|tool| tool.entry().name).collect();
-        let has_changed =
-            self.registry.replace_custom_tools(registered, &settings.tools.disabled)?;
+        let disabled = self.disabled_tools(settings, &names);
+        let has_changed = self.registry.replace_custom_tools(registered, &disabled)?;
         self.metrics.add_tools(&names);
         Ok(has_changed)
+    }
+
+    /// Returns the tools to be disabled, without the custom tools that are not offered anyway. A name
+    /// that a tool of the program has stays, whatever custom tool has it too.
+    fn disabled_tools(&self, settings: &Settings, offered: &[&str]) -> Vec<String> {
+        let program_tools = self.registry.program_tools();
+        let is_of_program = |name: &str| {
+            let mut names = program_tools.iter();
+            names.any(|it| it.replace('.', "_").eq_ignore_ascii_case(&name.replace('.', "_")))
+        };
+        let is_left_out = |name: &str| {
+            settings.tools.custom.keys().any(|custom| custom.as_str() == name)
+                && !offered.contains(&name)
+                && !is_of_program(name)
+        };
+        settings.tools.disabled.iter().filter(|name| !is_left_out(name)).cloned().collect()
     }
 
     /// Offers these tools, and notifies the clients if the list has changed.
@@ -110,7 +135,7 @@ impl CustomTools {
     }
 
     /// Reloads the tools whenever the settings file changes or the process receives SIGHUP, and
-    /// checks those that could not be checked before. Returns at once without a file.
+    /// checks those again that their databases have not accepted. Returns at once without a file.
     pub(super) async fn watch(self, mut settings: Settings, mut tools: Vec<CustomTool>) {
         // Without a file, SIGHUP ends the process, as it does by default.
         let Some(file) = settings.file.clone() else { return };
@@ -139,8 +164,7 @@ impl CustomTools {
                 }
                 last_check = Instant::now();
             } else if late_check.is_none()
-                && last_check.elapsed() > LATE_CHECK_INTERVAL
-                && tools.iter().any(|tool| !tool.is_checked())
+                && tools.iter().any(|tool| last_check.elapsed() > check_interval(tool))
             {
                 let check = self.clone().check_late(tools.clone(), settings.clone());
                 late_check = Some(Box::pin(check));
@@ -185,15 +209,33 @@ impl CustomTools {
         drop(tokio::task::spawn_blocking(move || syncs.record_configured()));
     }
 
-    /// Checks the tools that could not be checked before, and returns them.
+    /// Checks the tools again that their databases have not accepted, and returns all of them.
     async fn check_late(self, mut tools: Vec<CustomTool>, settings: Settings) -> Vec<CustomTool> {
-        let checked = self.check(&mut tools, &settings, LATE_CHECK_TIMEOUT).await;
-        let offered = self.announce(&tools, &settings).await.and(checked);
-        if let Err(error) = offered {
+        let before: Vec<_> = tools.iter().map(|tool| tool.refusal().cloned()).collect();
+        self.check(&mut tools, &settings, LATE_CHECK_TIMEOUT).await;
+        for (tool, before) in tools.iter().zip(&before) {
+            if let Some(error) = tool.refusal().filter(|error| before.as_ref() != Some(*error)) {
+                log_wrong_tool(error);
+            }
+        }
+        if let Err(error) = self.announce(&tools, &settings).await {
             let error = error_chain(&error);
-            tracing::error!(%error, "a custom tool does not work; correct the settings file");
+            tracing::error!(%error, "custom tools were not offered; correct the settings file");
         }
         tools
+    }
+}
+
+fn log_wrong_tool(error: &CustomToolError) {
+    tracing::error!(tool = %error.name, %error, "a custom tool is wrong and not offered");
+}
+
+/// Returns the time after which the check of a tool is repeated.
+fn check_interval(tool: &CustomTool) -> Duration {
+    match tool.state {
+        CheckState::Unchecked(_) => LATE_CHECK_INTERVAL,
+        CheckState::Refused(_) => REFUSED_CHECK_INTERVAL,
+        CheckState::Accepted(_) => Duration::MAX,
     }
 }
 

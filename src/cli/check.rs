@@ -75,6 +75,7 @@ impl Check {
             collections: app.collections(),
             syncs: app.syncs(),
             profiles: app.profiles(),
+            program_tools: &app.program_tools(),
             only_user: common.user.as_ref().map(|user| user.parse()).transpose()?,
             repair: self.repair,
             damage: DamageRepair { backups: self.from_backup, keeps_damaged: self.keep_damaged },

@@ -9,9 +9,9 @@ use std::{
 use anyhow::{Result, anyhow, bail};
 use clap::Subcommand;
 use serde_json::{Map, Value, json, value::RawValue};
-use vademecum_core::config::CustomToolName;
+use vademecum_core::config::{self, CustomToolName, ParameterName, Settings};
 use vademecum_services::{
-    custom_tools::{CustomTool, check_tools, define_tools},
+    custom_tools::{CustomTool, CustomToolError, DefinedTools, check_tools, define_tools},
     text::sanitize,
 };
 use vademecum_sql::{Databases, ErrorCode, Parameter, SqlError, custom::ParameterRule};
@@ -23,6 +23,7 @@ use super::{
     profile::{ProfileAccess, report_failure},
     table_format,
 };
+use crate::registry;
 
 /// Maximum time for the databases to check the listed tools.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(3);
@@ -77,11 +78,11 @@ impl ToolCommand {
             Self::List { json } => {
                 let names: Vec<_> = settings.tools.custom.values().map(|it| &*it.profile).collect();
                 let access = ProfileAccess::open(settings.clone(), &names)?;
-                let mut tools = define_tools(&settings, &access.profiles)?;
+                let defined = define_tools(&settings, &access.profiles, &program_tools());
+                let DefinedTools { mut tools, wrong } = defined;
                 let databases = Databases::new(Arc::clone(&access.profiles));
-                check_tools(&mut tools, &databases, &access.owner, CHECK_TIMEOUT, &settings)
-                    .await?;
-                list_tools(&tools, json)
+                check_tools(&mut tools, &databases, &access.owner, CHECK_TIMEOUT, &settings).await;
+                list_tools(&listed_tools(&settings, &tools, &wrong), json)
             }
             Self::Test { name, arguments, write, json } => {
                 let tools = &settings.tools.custom;
@@ -92,8 +93,12 @@ impl ToolCommand {
                     bail!("there is no custom tool `{name}`; the settings have: {known}");
                 };
                 let access = ProfileAccess::open(settings.clone(), &[&tool.profile])?;
-                let tools = define_tools(&settings, &access.profiles)?;
-                let tool = tools.into_iter().find(|tool| tool.name.as_str() == name);
+                let defined = define_tools(&settings, &access.profiles, &program_tools());
+                let mut wrong = defined.wrong.into_iter();
+                if let Some(error) = wrong.find(|error| error.name.as_str() == name) {
+                    return Err(error.into());
+                }
+                let tool = defined.tools.into_iter().find(|tool| tool.name.as_str() == name);
                 let tool = tool.ok_or_else(|| anyhow!("there is no custom tool `{name}`"))?;
                 let arguments = arguments_object(&tool, &arguments)?;
                 test_tool(&tool, &access, &arguments, write, json).await
@@ -102,16 +107,54 @@ impl ToolCommand {
     }
 }
 
-fn list_tools(tools: &[CustomTool], json: bool) -> Result<()> {
+fn program_tools() -> Vec<&'static str> {
+    registry::tools().iter().map(|tool| tool.entry().name).collect()
+}
+
+/// Line of `tool list`.
+struct ListedTool<'a> {
+    name: &'a str,
+    settings: &'a config::CustomTool,
+    state: String,
+    parameters: Vec<&'a str>,
+}
+
+/// Returns all tools of the settings, ordered by name, each with its state.
+fn listed_tools<'a>(
+    settings: &'a Settings,
+    tools: &'a [CustomTool],
+    wrong: &'a [CustomToolError],
+) -> Vec<ListedTool<'a>> {
+    let sound = tools.iter().map(|tool| ListedTool {
+        name: tool.name.as_str(),
+        settings: &tool.settings,
+        state: tool.describe_state(),
+        parameters: tool.statement.parameters().iter().map(ParameterRule::name).collect(),
+    });
+    let wrong = wrong.iter().filter_map(|error| {
+        let settings = settings.tools.custom.get(&error.name)?;
+        Some(ListedTool {
+            name: error.name.as_str(),
+            settings,
+            state: format!("wrong: {error}"),
+            parameters: settings.parameters.keys().map(ParameterName::as_str).collect(),
+        })
+    });
+    let mut listed: Vec<_> = sound.chain(wrong).collect();
+    listed.sort_by_key(|tool| tool.name);
+    listed
+}
+
+fn list_tools(tools: &[ListedTool<'_>], json: bool) -> Result<()> {
     if json {
         let listed = tools.iter().map(|tool| {
             json!({
-                "name": tool.name.as_str(),
+                "name": tool.name,
                 "title": tool.settings.title,
                 "profile": tool.settings.profile,
-                "mode": mode(tool),
-                "state": tool.describe_state(),
-                "parameters": tool.statement.parameters().iter().map(ParameterRule::name).collect::<Vec<_>>(),
+                "mode": mode(tool.settings),
+                "state": tool.state,
+                "parameters": tool.parameters,
             })
         });
         return print_json(&listed.collect::<Vec<_>>());
@@ -121,14 +164,14 @@ fn list_tools(tools: &[CustomTool], json: bool) -> Result<()> {
     }
     for tool in tools {
         let (profile, about) = (&tool.settings.profile, sanitize(&tool.settings.description));
-        let (mode, state) = (mode(tool), tool.describe_state());
+        let (mode, state) = (mode(tool.settings), sanitize(&tool.state));
         print_line(&format!("{}\t{profile}\t{mode}\t{state}\t{about}", tool.name));
     }
     Ok(())
 }
 
-fn mode(tool: &CustomTool) -> &'static str {
-    if tool.settings.read_only { "read-only" } else { "read-write" }
+fn mode(settings: &config::CustomTool) -> &'static str {
+    if settings.read_only { "read-only" } else { "read-write" }
 }
 
 /// Returns the arguments of the command line as a JSON object of texts, and of lists for those that

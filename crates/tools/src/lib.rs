@@ -78,7 +78,6 @@ pub use tool::{ErrorFormat, Tool, ToolOutput, ToolResult};
 pub use tool::{round_similarity, similarity_floor_meta};
 pub use tool_registry::ToolRegistry;
 pub use tool_services::ToolServices;
-pub use tool_set::ToolSetError;
 pub use transcript::MediaTranscript;
 pub use writing::{
     KnowledgeRestore, KnowledgeTag, MediaAdd, NotesAppend, NotesCreate, NotesDelete, NotesUpdate,

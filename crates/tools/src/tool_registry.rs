@@ -7,11 +7,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde_json::{Value, value::to_raw_value};
 use vademecum_actors::CallError;
 use vademecum_core::config::TextFormat;
-use vademecum_mcp::RequestContext;
+use vademecum_mcp::{DisableToolError, RequestContext};
 
-use super::{
-    RegisteredTool, Tool, ToolServices, ToolSetError, arguments::parse_lenient, tool_set::ToolSet,
-};
+use super::{RegisteredTool, Tool, ToolServices, arguments::parse_lenient, tool_set::ToolSet};
 
 /// The tools that are offered, and the services they use.
 #[derive(Debug)]
@@ -30,7 +28,7 @@ impl ToolRegistry {
         services: ToolServices,
         tools: Vec<RegisteredTool>,
         can_change_tools: bool,
-    ) -> Result<Self, ToolSetError> {
+    ) -> Result<Self, DisableToolError> {
         let set = ToolSet::new(&tools, Vec::new(), &[])?;
         let tools_now = RwLock::new(Arc::new(set));
         Ok(Self {
@@ -42,18 +40,23 @@ impl ToolRegistry {
     }
 
     /// Replaces the tools of the settings, and removes the tools named in `disabled`. Returns true
-    /// if the list of tools has changed. Fails if a name is taken, or if a tool to be disabled is
-    /// unknown; the tools stay as they are then.
+    /// if the list of tools has changed. Fails if a tool to be disabled is unknown; the tools stay as
+    /// they are then.
     pub fn replace_custom_tools(
         &self,
         custom: Vec<RegisteredTool>,
         disabled: &[String],
-    ) -> Result<bool, ToolSetError> {
+    ) -> Result<bool, DisableToolError> {
         let set = ToolSet::new(&self.built_in, custom, disabled)?;
         let mut current = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         let has_changed = set.differs_from(&current);
         *current = Arc::new(set);
         Ok(has_changed)
+    }
+
+    /// Returns the names of the tools of the program.
+    pub fn program_tools(&self) -> Vec<&'static str> {
+        self.built_in.iter().map(|tool| tool.entry().name).collect()
     }
 
     /// Returns the services with which the tools are called.

@@ -55,6 +55,27 @@ fn wrong_settings_file_keeps_tools() {
     assert!(find_listed(&session, "bad").is_none());
 }
 
+#[test]
+fn wrong_tool_of_changed_file_leaves_others() {
+    let databases = order_databases();
+    let settings = databases.write_settings(&simple_tool("first", "lite", "SELECT 1 AS one"));
+    let server = databases.library.serve_with(&["--config", settings.to_str().unwrap()]);
+    let session = server.open_session();
+    let mut stream = session.open_notification_stream();
+    let tools = [
+        simple_tool("first", "lite", "SELECT x FROM nowhere"),
+        simple_tool("second", "attic", "SELECT 2 AS two"),
+        simple_tool("third", "pg", "SELECT 3 AS three"),
+    ];
+    databases.write_settings(&tools.concat());
+    assert_eq!(stream.expect_message()["method"], CHANGED);
+    assert_eq!(call_rows(&session, "third", &json!({})), json!([{ "three": 3 }]));
+    assert!(find_listed(&session, "first").is_none(), "its old statement is not kept");
+    assert!(find_listed(&session, "second").is_none());
+    server.wait_for_log("tools.custom.first.statement: the database refuses it");
+    server.wait_for_log("tools.custom.second.profile: ");
+}
+
 #[cfg(unix)]
 #[test]
 fn hangup_signal_reloads_and_error_is_logged() {

@@ -49,14 +49,18 @@ impl Server {
             let line = start[begin..].trim();
             let listening = line.strip_prefix("listening on http://");
             match listening.and_then(|rest| rest.strip_suffix("/mcp")) {
-                Some(address) => break address.to_owned(),
-                // A warning may come first.
-                None if line.contains(" WARN ") => {}
+                Some(address) => {
+                    let address = address.to_owned();
+                    start.truncate(begin);
+                    break address;
+                }
+                // A warning may come first, or the error of a custom tool.
+                None if line.contains(" WARN ") || line.contains(" ERROR ") => {}
                 None => panic!("the server did not start, {length}: {start}"),
             }
         };
         // Reads the log continuously, so that the server never blocks on a full pipe.
-        let log = Arc::new(Mutex::new(String::new()));
+        let log = Arc::new(Mutex::new(start));
         let text = Arc::clone(&log);
         let log_reader = Some(thread::spawn(move || {
             for line in output.lines() {

@@ -6,7 +6,7 @@ use vademecum_core::{auth::local_principal, config::Settings};
 use vademecum_sql::{Databases, Profiles};
 
 use super::findings::CheckFindings;
-use crate::custom_tools::{CheckState, check_tools, define_tools};
+use crate::custom_tools::{CheckState, DefinedTools, check_tools, define_tools};
 
 /// Maximum time for the database of a tool to answer.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
@@ -16,30 +16,29 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) async fn check_custom_tools(
     settings: &Settings,
     profiles: &Arc<Profiles>,
+    program_tools: &[&str],
     findings: &mut CheckFindings,
 ) {
     let Ok(user) = settings.storage.user.parse() else { return };
     let (owner, databases) = (local_principal(user), Databases::new(Arc::clone(profiles)));
-    let tools = match define_tools(settings, profiles) {
-        Ok(tools) => tools,
-        Err(error) => {
-            findings.add_error("custom tools", &error.to_string(), "correct the settings");
-            return;
-        }
-    };
+    let DefinedTools { tools, wrong } = define_tools(settings, profiles, program_tools);
+    for error in wrong {
+        let place = format!("custom tool {}", error.name);
+        findings.add_error(&place, &error.to_string(), "correct the settings");
+    }
     for tool in tools {
         let place = format!("custom tool {}", tool.name);
         let mut checked = [tool];
-        let done = check_tools(&mut checked, &databases, &owner, CHECK_TIMEOUT, settings).await;
+        check_tools(&mut checked, &databases, &owner, CHECK_TIMEOUT, settings).await;
         let [tool] = checked;
-        match (done, &tool.state) {
-            (Err(error), _) => {
+        match &tool.state {
+            CheckState::Refused(error) => {
                 findings.add_error(&place, &error.to_string(), "correct the statement");
             }
-            (Ok(()), CheckState::Accepted(_)) => {
+            CheckState::Accepted(_) => {
                 findings.add_ok(&place, "the database accepts its statement");
             }
-            (Ok(()), CheckState::Unchecked(_)) => {
+            CheckState::Unchecked(_) => {
                 let what = tool.describe_state();
                 findings.add_warning(&place, &what, "check again when the database can be reached");
             }

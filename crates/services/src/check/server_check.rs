@@ -41,6 +41,8 @@ pub struct ServerCheck<'a> {
     pub syncs: &'a SyncJobs,
     /// Database profiles.
     pub profiles: &'a Arc<Profiles>,
+    /// Names of the tools of the program, which no custom tool can have.
+    pub program_tools: &'a [&'a str],
     /// If set, only the library of this user is checked.
     pub only_user: Option<UserId>,
     /// If set, derived data is rebuilt and unused files are removed.
@@ -88,7 +90,9 @@ impl ServerCheck<'_> {
         }
         // Boxed, because the futures of database clients are large.
         Box::pin(profiles::check_profiles(self.settings, self.profiles, &mut findings)).await;
-        let checked = custom_tools::check_custom_tools(self.settings, self.profiles, &mut findings);
+        let (settings, profiles) = (self.settings, self.profiles);
+        let checked =
+            custom_tools::check_custom_tools(settings, profiles, self.program_tools, &mut findings);
         Box::pin(checked).await;
         Ok(findings)
     }
