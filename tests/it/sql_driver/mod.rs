@@ -9,6 +9,7 @@ mod mysql_attacks;
 mod object_functions;
 mod privileges;
 mod reachable_reads;
+mod replaced_definitions;
 mod resolution;
 mod session_reset;
 mod values;

@@ -40,6 +40,31 @@ async fn postgres_settings_and_locks_reset_between_statements() {
     assert_eq!(fresh.query_value(open), "0");
 }
 
+/// Planning the queries of the check takes several times as long as running them.
+#[tokio::test]
+async fn postgres_plans_of_check_outlive_reset() {
+    let fresh = TestDatabase::postgres();
+    fresh.execute(&format!(
+        "CREATE EXTENSION pg_stat_statements; CREATE TABLE item (id int);
+         ALTER DATABASE {} SET pg_stat_statements.track_planning = on",
+        fresh.name()
+    ));
+    let database = open_database(fresh.target(), 1);
+    for _ in 0..20 {
+        assert_eq!(single_row(&database, "SELECT count(*) FROM item").await, [json!(0)]);
+    }
+    for beginning in ["-- Follows what a statement calls", "-- Finds the functions that the server"]
+    {
+        let counts = format!(
+            "SELECT (calls >= 20)::text || ' ' || (plans <= 5)::text FROM pg_stat_statements
+             WHERE query LIKE '{beginning}%' AND dbid = (
+                 SELECT oid FROM pg_database WHERE datname = current_database()
+             )"
+        );
+        assert_eq!(fresh.query_value(&counts), "true true", "{beginning}");
+    }
+}
+
 #[tokio::test]
 async fn mariadb_settings_and_locks_reset_between_statements() {
     let fresh = TestDatabase::mariadb();

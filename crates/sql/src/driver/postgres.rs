@@ -30,9 +30,11 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval between cancel requests while the statement still runs.
 const CANCEL_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Clears all session state. `DISCARD ALL` would also drop the prepared statements of the driver.
+/// Clears all session state. `DISCARD ALL` would also drop the prepared statements of the driver, and
+/// `DISCARD PLANS` the plans of the check, which the server would make again for each statement. The
+/// server itself drops the plan of a prepared statement when something that it depends on changes.
 const RESET_SESSION_SQL: &str = "ROLLBACK; CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; \
-     SELECT pg_catalog.pg_advisory_unlock_all(); DISCARD PLANS; DISCARD TEMP; DISCARD SEQUENCES";
+     SELECT pg_catalog.pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES";
 
 /// `PostgreSQL` database.
 pub(super) struct Postgres {
