@@ -35,6 +35,8 @@ const BATCH_SIZE: usize = 1_000;
 /// Date of the first document, in seconds since 1970, and the time between two documents.
 const FIRST_DATE: f64 = 1_400_000_000.0;
 const YEARS_SECONDS: f64 = 10.0 * 365.0 * 86_400.0;
+/// Number of documents in a long list.
+const LONG_LIST: usize = 5_000;
 /// Target: maximum ratio to the search without a filter.
 const TIMES: f64 = 2.0;
 
@@ -116,10 +118,16 @@ impl FilterBench {
         Ok(Self { collection, queries, rows, _folder: folder })
     }
 
-    /// Returns the filters to compare. The first is none.
-    fn filters(&self) -> Vec<(&'static str, DocumentFilter)> {
+    /// Returns the filters to compare in a search. The first is none.
+    fn filters(&self, search: usize) -> Vec<(&'static str, DocumentFilter)> {
         let none = DocumentFilter::default;
         let page = |number| format!("page:{number}");
+        let listed = |first: usize| DocumentFilter {
+            doc_ids: Some(
+                (first..first + LONG_LIST).map(|number| page(number % self.rows)).collect(),
+            ),
+            ..none()
+        };
         vec![
             ("none", none()),
             (
@@ -136,6 +144,9 @@ impl FilterBench {
                     ..none()
                 },
             ),
+            ("5,000 doc_ids", listed(0)),
+            // Nothing is known of a list that was not used before.
+            ("5,000 new ones", listed(search)),
             (
                 "created_after",
                 DocumentFilter { created_after: date(self.rows / 2, self.rows), ..none() },
@@ -146,13 +157,14 @@ impl FilterBench {
 
     #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
     fn measure(&self, rows: usize, report: &mut Report) -> Result<()> {
-        let filters = self.filters();
+        let filters = self.filters(0);
         let mut first: Vec<Vec<Duration>> = vec![Vec::new(); filters.len()];
         let mut later = first.clone();
         let mut matches = vec![0; filters.len()];
         for round in 0..ROUNDS {
-            for query in &self.queries {
-                for (position, (_, filter)) in filters.iter().enumerate() {
+            for (number, query) in self.queries.iter().enumerate() {
+                let search = 1 + round * self.queries.len() + number;
+                for (position, (_, filter)) in self.filters(search).iter().enumerate() {
                     let (found, time) = measure_thread_cpu(|| self.count_matches(query, filter));
                     let times = if round == 0 { &mut first } else { &mut later };
                     if let Some(times) = times.get_mut(position) {
