@@ -73,6 +73,7 @@ class Load:
 
     def call(self, client, node, key, tool, **arguments):
         """Calls a tool. Records that it was called and, if so, answered."""
+        begin = time.monotonic()
         with self.lock:
             self.history.sent[key] += 1
         try:
@@ -87,7 +88,7 @@ class Load:
         finally:
             if is_answered:
                 with self.lock:
-                    self.history.answered.append(AuditedCall(key, node.name, time.monotonic()))
+                    self.history.answered.append(AuditedCall(key, node.name, begin, time.monotonic()))
 
     def write(self, client, node, log, word, tool, **arguments):
         begin, outcome, version, answer, result = time.monotonic(), model.STORED, None, "", {}
@@ -169,6 +170,7 @@ class Load:
                     self.history.final[node.name, log] = self.read_log(client, node, log)
         for node in self.nodes:
             self.history.kills[node.name] = node.kills
+            self.history.deleted += node.deleted
 
     def read_audit(self):
         """Counts the entries of the audit log once they have arrived, or after a while."""
@@ -182,13 +184,8 @@ class Load:
 def read_audit(node):
     entries = Counter()
     for entry in json.loads(node.run("audit", "--json")):
-        arguments = json.loads(entry["arguments"]).get("arguments", {}) if entry.get("arguments") else {}
-        tool = entry.get("tool")
-        keys = {
-            "notes.create": "title", "notes.append": "content", "knowledge.get": "id", "notes.search": "query",
-        }
-        if tool in keys:
-            entries[tool, arguments.get(keys[tool])] += entry.get("count", 1)
+        if key := model.audited_key(entry.get("tool"), entry.get("arguments")):
+            entries[key] += entry.get("count", 1)
     return entries
 
 
@@ -259,11 +256,14 @@ def describe(load, faults):
     outcomes = Counter(write.outcome for write in history.writes)
     marked = sum(read.is_marked for read in [*history.reads, *history.finds])
     faults = ", ".join(f"{kind} {count}" for kind, count in sorted(faults.counts.items()))
+    missing, deleted = model.missing_entries(history)
     return (
         f"reads {len(history.reads) + len(history.finds)} ({marked} marked as old, "
         f"{sum(load.failed_reads.values())} failed), writes {len(history.writes)} "
         f"({', '.join(f'{outcome} {count}' for outcome, count in sorted(outcomes.items()))}), "
-        f"audited {sum(history.audited.values())} of {sum(history.sent.values())} calls; {faults}"
+        f"audited {sum(history.audited.values())} of {sum(history.sent.values())} calls, {missing} answered "
+        f"ones without an entry ({deleted} deleted with a folder, {missing - deleted} not kept before a "
+        f"kill); {faults}"
     )
 
 

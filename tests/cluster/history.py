@@ -5,6 +5,7 @@ writes: version `n` has the first `n - 1` words. `check` compares all answers wi
 """
 
 import bisect
+import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
@@ -14,9 +15,10 @@ STORED, REFUSED, UNKNOWN, UNCLEAR = "stored", "refused", "unknown", "unclear"
 # Time before a node is killed whose audit entries may be lost: the time for which they are collected,
 # and what the thread that writes them waits for a busy processor.
 LOSS_WINDOW_SECONDS = 2.0
-# The same for a node whose folder is lost with it: the longest time for which its entries wait in the
-# folder while it does not reach PostgreSQL, and until they are delivered.
-LOST_FOLDER_WINDOW_SECONDS = 20.0
+# What identifies a call of a tool: the name of an argument.
+AUDITED_ARGUMENTS = {
+    "notes.create": "title", "notes.append": "content", "knowledge.get": "id", "notes.search": "query",
+}
 
 
 @dataclass
@@ -65,6 +67,7 @@ class AuditedCall:
 
     key: tuple
     node: str
+    begin: float
     end: float
 
 
@@ -84,8 +87,16 @@ class History:
     # Number of calls that were sent, and of entries in the audit log, by key.
     sent: Counter = field(default_factory=Counter)
     audited: Counter = field(default_factory=Counter)
-    # Times at which nodes were killed, each with whether the folder was lost, by node.
+    # Times between which nodes were killed, each as a pair, by node.
     kills: dict = field(default_factory=dict)
+    # Number of entries that a node had kept for PostgreSQL when its folder was deleted, by key.
+    deleted: Counter = field(default_factory=Counter)
+
+
+def audited_key(tool, arguments):
+    """Returns the key of an entry of the audit log, from its columns; `None` for another tool."""
+    argument = AUDITED_ARGUMENTS.get(tool)
+    return argument and (tool, json.loads(arguments or "{}").get("arguments", {}).get(argument))
 
 
 def outcome_of(answer):
@@ -216,18 +227,30 @@ def check_finds(history):
             yield "unmarked stale read", find
 
 
+def may_be_unkept(history, call):
+    """Returns whether a node was killed so soon after it answered that it had not kept the entry yet."""
+    return any(
+        call.begin <= end and begin - call.end <= LOSS_WINDOW_SECONDS
+        for begin, end in history.kills.get(call.node, [])
+    )
+
+
 def check_audit(history):
-    """Entries of calls that a node answered just before it was killed may be lost."""
-    required = Counter()
-    for call in history.answered:
-        windows = (
-            (killed - call.end, LOST_FOLDER_WINDOW_SECONDS if loses_data else LOSS_WINDOW_SECONDS)
-            for killed, loses_data in history.kills.get(call.node, [])
-        )
-        if not any(0 <= elapsed <= window for elapsed, window in windows):
-            required[call.key] += 1
+    """Entries of calls that a node answered just before it was killed may be lost, and so may those that
+    it had kept in a folder that was deleted. Each of the latter was seen there, so that an entry which
+    is missing for another reason is found."""
+    required = Counter(call.key for call in history.answered if not may_be_unkept(history, call))
     for key in sorted(set(required) | set(history.audited)):
-        if history.audited[key] < required[key]:
-            yield "audit entries are lost", (key, required[key], history.audited[key])
-        if history.audited[key] > history.sent[key]:
-            yield "audit entries are doubled", (key, history.sent[key], history.audited[key])
+        audited, deleted = history.audited[key], history.deleted[key]
+        if audited + deleted < required[key]:
+            yield "audit entries are lost", (key, required[key], audited, deleted)
+        if audited > history.sent[key]:
+            yield "audit entries are doubled", (key, history.sent[key], audited)
+
+
+def missing_entries(history):
+    """Returns the number of entries that the audit log lacks of answered calls, and how many of them may
+    be those that were deleted with a folder; the others were not kept when their node was killed."""
+    answered = Counter(call.key for call in history.answered)
+    missing = answered - history.audited
+    return sum(missing.values()), sum((missing & history.deleted).values())

@@ -4,7 +4,8 @@ import unittest
 from collections import Counter
 
 from history import (
-    REFUSED, STORED, UNCLEAR, UNKNOWN, AuditedCall, Find, History, Read, Write, check, outcome_of,
+    REFUSED, STORED, UNCLEAR, UNKNOWN, AuditedCall, Find, History, Read, Write, audited_key, check,
+    missing_entries, outcome_of,
 )
 
 NODES = ["n1", "n2"]
@@ -32,10 +33,12 @@ def good_history():
     for node in NODES:
         history.final[node, "log"] = (4, ["one", "two", "three"])
         history.titles[node, "log"] = 1
-    history.answered = [AuditedCall(("get", "log"), "n1", 3.6), AuditedCall(("get", "log"), "n2", 8.0)]
+    history.answered = [
+        AuditedCall(("get", "log"), "n1", 3.5, 3.6), AuditedCall(("get", "log"), "n2", 7.9, 8.0),
+    ]
     history.sent = Counter({("get", "log"): 3})
     history.audited = Counter({("get", "log"): 2})
-    history.kills = {"n1": [(8.0, False)]}
+    history.kills = {"n1": [(8.0, 8.1)]}
     return history
 
 
@@ -154,14 +157,35 @@ class HistoryTest(unittest.TestCase):
 
     def test_audit_entry_just_before_a_kill_may_be_lost(self):
         history = good_history()
-        history.answered.append(AuditedCall(("get", "log"), "n1", 7.5))
+        history.answered.append(AuditedCall(("get", "log"), "n1", 7.4, 7.5))
+        # Its client noted the answer when the node was gone already.
+        history.answered.append(AuditedCall(("get", "log"), "n1", 7.9, 8.3))
         self.assertEqual(check(history), [])
+        self.assertEqual(missing_entries(history), (2, 0))
 
-    def test_audit_entry_in_a_lost_folder_may_be_lost(self):
+    def test_audit_entry_of_a_call_after_a_kill_is_lost(self):
+        call = AuditedCall(("get", "log"), "n1", 8.2, 8.3)
+        self.reject("audit entries are lost", lambda it: it.answered.append(call))
+
+    def test_audit_entry_in_a_deleted_folder_may_be_lost(self):
         history = good_history()
-        history.kills["n2"] = [(20.0, True)]
+        history.kills["n2"] = [(20.0, 20.1)]
         history.audited["get", "log"] = 1
+        history.deleted["get", "log"] = 1
         self.assertEqual(check(history), [])
+        self.assertEqual(missing_entries(history), (1, 1))
+
+    def test_audit_entry_that_a_deleted_folder_did_not_have_is_lost(self):
+        def lose(history):
+            history.kills["n2"] = [(20.0, 20.1)]
+            history.audited["get", "log"] = 1
+            history.deleted["get", "another log"] = 1
+        self.reject("audit entries are lost", lose)
+
+    def test_key_of_an_audit_entry(self):
+        arguments = '{"name": "notes.append", "arguments": {"note_id": "7", "content": "word"}}'
+        self.assertEqual(audited_key("notes.append", arguments), ("notes.append", "word"))
+        self.assertIsNone(audited_key("knowledge.list", None))
 
     def test_doubled_audit_entry(self):
         def double(history):

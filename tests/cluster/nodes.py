@@ -4,12 +4,14 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
 import urllib.parse
 from collections import Counter
 
+from history import audited_key
 from proxy import Proxy
 
 START_SECONDS = 60
@@ -54,6 +56,8 @@ class Node:
         # Held while the process is killed or suspended.
         self.lock = threading.Lock()
         self.kills = []
+        # Number of entries of the audit log in folders when they were deleted, by key.
+        self.deleted = Counter()
 
     def command(self, *arguments):
         return [self.program, *arguments, "--data", self.data, "--config", self.settings]
@@ -82,12 +86,28 @@ class Node:
         return False
 
     def kill(self, loses_data=False):
-        # Calls that were answered before this time may have no entry in the audit log yet.
-        self.kills.append((time.monotonic(), loses_data))
+        begin = time.monotonic()
         self.process.kill()
         self.process.wait()
+        # Calls that were answered just before may have no entry in the audit log yet.
+        self.kills.append((begin, time.monotonic()))
         if loses_data:
+            self.deleted += self.kept_entries()
             shutil.rmtree(self.data)
+
+    def kept_entries(self):
+        """Counts the entries of the audit log, by key, that are in the folder until PostgreSQL has them."""
+        file = os.path.join(self.data, "audit-spool.db")
+        if not os.path.exists(file):
+            return Counter()
+        kept = sqlite3.connect(file)
+        rows = kept.execute("SELECT tool, arguments, count FROM entry").fetchall()
+        kept.close()
+        entries = Counter()
+        for tool, arguments, count in rows:
+            if key := audited_key(tool, arguments):
+                entries[key] += count
+        return entries
 
     def suspend(self):
         self.process.send_signal(signal.SIGSTOP)
