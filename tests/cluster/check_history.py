@@ -81,7 +81,7 @@ class Load:
             is_answered = True
             return result
         except CallFailed as failure:
-            is_answered = failure.answer is not None and failure.answer[:1] != "5"
+            is_answered = model.is_call_answered(failure.answer)
             if failure.answer is None:
                 time.sleep(0.05)
             raise
@@ -170,6 +170,7 @@ class Load:
                     self.history.final[node.name, log] = self.read_log(client, node, log)
         for node in self.nodes:
             self.history.kills[node.name] = node.kills
+            self.history.suspensions[node.name] = node.suspensions
             self.history.deleted += node.deleted
 
     def read_audit(self):

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 # The three outcomes of a write, and the answer that is none of them.
 STORED, REFUSED, UNKNOWN, UNCLEAR = "stored", "refused", "unknown", "unclear"
 
-# Time before a node is killed whose audit entries may be lost: the time for which they are collected,
-# and what the thread that writes them waits for a busy processor.
+# Time before a node is killed whose audit entries may be lost, without the time for which the node was
+# suspended: the time for which entries are collected, and what the thread that writes them waits for a
+# busy processor.
 LOSS_WINDOW_SECONDS = 2.0
 # What identifies a call of a tool: the name of an argument.
 AUDITED_ARGUMENTS = {
@@ -89,6 +90,8 @@ class History:
     audited: Counter = field(default_factory=Counter)
     # Times between which nodes were killed, each as a pair, by node.
     kills: dict = field(default_factory=dict)
+    # Times between which nodes were suspended, each as a pair, by node.
+    suspensions: dict = field(default_factory=dict)
     # Number of entries that a node had kept for PostgreSQL when its folder was deleted, by key.
     deleted: Counter = field(default_factory=Counter)
 
@@ -103,8 +106,9 @@ def outcome_of(answer):
     """Returns the outcome that the text of a failed write states; `None` is no answer."""
     if answer is None or "may be stored" in answer:
         return UNKNOWN
-    # A request that is refused as a whole, such as for overload, is not begun.
-    if "nothing was changed" in answer or answer[:5] in ("429: ", "503: "):
+    # A request that is refused as a whole, such as for overload, is not begun; 408 is the answer of a
+    # node that was suspended before it had read the request.
+    if "nothing was changed" in answer or answer[:5] in ("408: ", "429: ", "503: "):
         return REFUSED
     return UNCLEAR
 
@@ -227,23 +231,44 @@ def check_finds(history):
             yield "unmarked stale read", find
 
 
+def is_call_answered(answer):
+    """Returns whether the text of a failed call, or `None`, says that the node has begun the call."""
+    return answer is not None and answer[:1] != "5" and answer[:5] != "408: "
+
+
+def running_seconds(history, node, begin, end):
+    """Returns the time between two times for which a node was not suspended."""
+    suspended = (
+        min(end, until) - max(begin, since) for since, until in history.suspensions.get(node, [])
+    )
+    return end - begin - sum(max(0, seconds) for seconds in suspended)
+
+
+def seconds_before_kill(history, call):
+    """Returns for how long a node was running between its answer and its next end by a kill; `None` if
+    it was not killed."""
+    ends = ((begin, end) for begin, end in history.kills.get(call.node, []) if call.begin <= end)
+    begin, _ = min(ends, default=(None, None))
+    return None if begin is None else running_seconds(history, call.node, call.end, begin)
+
+
 def may_be_unkept(history, call):
     """Returns whether a node was killed so soon after it answered that it had not kept the entry yet."""
-    return any(
-        call.begin <= end and begin - call.end <= LOSS_WINDOW_SECONDS
-        for begin, end in history.kills.get(call.node, [])
-    )
+    seconds = seconds_before_kill(history, call)
+    return seconds is not None and seconds <= LOSS_WINDOW_SECONDS
 
 
 def check_audit(history):
     """Entries of calls that a node answered just before it was killed may be lost, and so may those that
     it had kept in a folder that was deleted. Each of the latter was seen there, so that an entry which
     is missing for another reason is found."""
-    required = Counter(call.key for call in history.answered if not may_be_unkept(history, call))
+    kept = [call for call in history.answered if not may_be_unkept(history, call)]
+    required = Counter(call.key for call in kept)
     for key in sorted(set(required) | set(history.audited)):
         audited, deleted = history.audited[key], history.deleted[key]
         if audited + deleted < required[key]:
-            yield "audit entries are lost", (key, required[key], audited, deleted)
+            calls = [(call, seconds_before_kill(history, call)) for call in kept if call.key == key]
+            yield "audit entries are lost", (required[key], audited, deleted, calls)
         if audited > history.sent[key]:
             yield "audit entries are doubled", (key, history.sent[key], audited)
 

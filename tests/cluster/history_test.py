@@ -5,7 +5,7 @@ from collections import Counter
 
 from history import (
     REFUSED, STORED, UNCLEAR, UNKNOWN, AuditedCall, Find, History, Read, Write, audited_key, check,
-    missing_entries, outcome_of,
+    is_call_answered, missing_entries, outcome_of,
 )
 
 NODES = ["n1", "n2"]
@@ -163,6 +163,13 @@ class HistoryTest(unittest.TestCase):
         self.assertEqual(check(history), [])
         self.assertEqual(missing_entries(history), (2, 0))
 
+    def test_time_of_a_suspension_before_a_kill_does_not_count(self):
+        history = good_history()
+        history.answered.append(AuditedCall(("get", "log"), "n1", 3.7, 3.8))
+        self.assertEqual({kind for kind, _ in check(history)}, {"audit entries are lost"})
+        history.suspensions["n1"] = [(1.0, 2.0), (4.0, 7.5)]
+        self.assertEqual(check(history), [])
+
     def test_audit_entry_of_a_call_after_a_kill_is_lost(self):
         call = AuditedCall(("get", "log"), "n1", 8.2, 8.3)
         self.reject("audit entries are lost", lambda it: it.answered.append(call))
@@ -182,6 +189,12 @@ class HistoryTest(unittest.TestCase):
             history.deleted["get", "another log"] = 1
         self.reject("audit entries are lost", lose)
 
+    def test_calls_that_were_not_begun_have_no_audit_entry(self):
+        self.assertEqual(
+            [is_call_answered(it) for it in (None, "408: b''", "503: overloaded", "429: ", "not found")],
+            [False, False, False, True, True],
+        )
+
     def test_key_of_an_audit_entry(self):
         arguments = '{"name": "notes.append", "arguments": {"note_id": "7", "content": "word"}}'
         self.assertEqual(audited_key("notes.append", arguments), ("notes.append", "word"))
@@ -197,6 +210,7 @@ class HistoryTest(unittest.TestCase):
         self.assertEqual(outcome_of("did not confirm the change, which may be stored"), UNKNOWN)
         self.assertEqual(outcome_of("cannot be reached: nothing was changed; try again"), REFUSED)
         self.assertEqual(outcome_of("503: overloaded"), REFUSED)
+        self.assertEqual(outcome_of("408: b''"), REFUSED)
         self.assertEqual(outcome_of("the call took too long and was stopped"), UNCLEAR)
         self.assertEqual(outcome_of("500: internal server error"), UNCLEAR)
 

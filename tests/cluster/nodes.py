@@ -56,6 +56,8 @@ class Node:
         # Held while the process is killed or suspended.
         self.lock = threading.Lock()
         self.kills = []
+        # Times between which it was suspended, each as a pair.
+        self.suspensions = []
         # Number of entries of the audit log in folders when they were deleted, by key.
         self.deleted = Counter()
 
@@ -153,9 +155,11 @@ class Faults:
 
     def stop(self, node, is_over):
         with node.lock:
+            begin = time.monotonic()
             node.suspend()
             is_over.wait(self.random.uniform(0.2, 6))
             node.resume()
+            node.suspensions.append((begin, time.monotonic()))
 
     def cut(self, node, is_over):
         node.proxy.cut()
