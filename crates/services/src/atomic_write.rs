@@ -16,7 +16,7 @@ use super::file_error::FileError;
 /// Prefix of the names of temporary folders.
 pub(crate) const TEMPORARY_PREFIX: &str = ".vademecum-";
 /// Prefix of the names of temporary folders with a lock.
-const LOCKED_PREFIX: &str = ".vademecum-backup-";
+const LOCKED_PREFIX: &str = ".vademecum-unfinished-";
 /// Extension of the name of a lock.
 const LOCK_EXTENSION: &str = "lock";
 /// Prefix of the names of folders that keep databases replaced by a restore.
@@ -93,6 +93,29 @@ impl LockedFolder {
         let failed = || format!("cannot rename the new folder to {}", target.display());
         fs::rename(&self.path, target).map_err(FileError::with_message(failed))
     }
+
+    /// Renames the folder to `target`. An existing target is removed only after the rename, and put back
+    /// if the rename fails.
+    pub(crate) fn replace(self, target: &Path) -> Result<(), FileError> {
+        // Without a lock, because the previous content is kept if this process is killed between.
+        let before = create_temporary_folder(target)?;
+        let failed = || format!("cannot rename the new folder to {}", target.display());
+        let moved = before.path().join("before");
+        let was_there = target.exists();
+        if was_there {
+            fs::rename(target, &moved).map_err(FileError::with_message(failed))?;
+        }
+        if let Err(error) = fs::rename(&self.path, target) {
+            if was_there && fs::rename(&moved, target).is_err() {
+                // The previous content must not be removed with the temporary folder.
+                let kept = before.keep();
+                let message = || format!("the previous content is in {}", kept.display());
+                return Err(FileError::with_message(message)(error));
+            }
+            return Err(FileError::with_message(failed)(error));
+        }
+        Ok(())
+    }
 }
 
 impl Drop for LockedFolder {
@@ -142,30 +165,6 @@ pub fn write_new_private_file(path: &Path, bytes: &[u8]) -> Result<(), FileError
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let written = options.open(path).and_then(|mut file| file.write_all(bytes));
     written.map_err(FileError::with_message(|| format!("cannot write {}", path.display())))
-}
-
-/// Renames the temporary folder to `target`. An existing target is removed only after the rename,
-/// and put back if the rename fails.
-pub(crate) fn rename_to_target(draft: TempDir, target: &Path) -> Result<(), FileError> {
-    let before = create_temporary_folder(target)?;
-    let failed = || format!("cannot rename the new folder to {}", target.display());
-    let moved = before.path().join("before");
-    let was_there = target.exists();
-    if was_there {
-        fs::rename(target, &moved).map_err(FileError::with_message(failed))?;
-    }
-    if let Err(error) = fs::rename(draft.path(), target) {
-        if was_there && fs::rename(&moved, target).is_err() {
-            // The previous content must not be removed with the temporary folder.
-            let kept = before.keep();
-            let message = || format!("the previous content is in {}", kept.display());
-            return Err(FileError::with_message(message)(error));
-        }
-        return Err(FileError::with_message(failed)(error));
-    }
-    // The folder has been renamed, so there is nothing to remove.
-    drop(draft.keep());
-    Ok(())
 }
 
 #[cfg(test)]

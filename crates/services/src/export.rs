@@ -17,7 +17,7 @@ use vademecum_store::{Reader, ShownRows, Store, StoreError};
 use vademecum_vault::journal::{ExportedVersions, export_versions};
 
 use super::{
-    atomic_write,
+    atomic_write::{self, LockedFolder},
     file_error::FileError,
     progress::{ProgressCallback, ProgressCounter},
 };
@@ -89,7 +89,8 @@ impl ExportError {
 }
 
 /// Writes all items of a library into a folder with one subfolder per source. The folder must be
-/// empty or an export, which is replaced.
+/// empty or an export, which is replaced. What remains of an export that was killed is removed by the next
+/// one into the same folder.
 pub fn export_library(
     library: &Library,
     sources: &[Arc<dyn Source>],
@@ -100,7 +101,7 @@ pub fn export_library(
     if !is_replaceable(&target) {
         return Err(ExportError::NotReplaceable(folder.to_owned()));
     }
-    let draft = atomic_write::create_temporary_folder(&target)?;
+    let draft = LockedFolder::create(&target)?;
     let (mut items, mut damaged) = (BTreeMap::new(), Vec::new());
     for source in sources {
         let file = source.database().file_name();
@@ -119,7 +120,7 @@ pub fn export_library(
     };
     let text = serde_json::to_string_pretty(&summary)? + "\n";
     atomic_write::write_new_file(&draft.path().join(MARKER_FILE), text.as_bytes())?;
-    atomic_write::rename_to_target(draft, &target)?;
+    draft.replace(&target)?;
     Ok(summary)
 }
 

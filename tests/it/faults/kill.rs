@@ -190,8 +190,8 @@ fn killed_build_keeps_previous_collection() {
     assert!(unused.is_empty(), "files of killed builds remain: {unused:?}");
 }
 
-/// Returns the hidden entries of a folder, which are backups in progress.
-fn unfinished_backups(folder: &Path) -> Vec<std::path::PathBuf> {
+/// Returns the hidden entries of a folder, which are backups or exports in progress.
+fn unfinished_folders(folder: &Path) -> Vec<std::path::PathBuf> {
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     paths.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with('.')).collect()
 }
@@ -221,7 +221,7 @@ fn killed_backup_is_absent_or_complete() {
             }
             done
         };
-        for draft in unfinished_backups(&folder) {
+        for draft in unfinished_folders(&folder) {
             let is_whole = draft.join("manifest.json").exists();
             assert_eq!(restored(&draft).code == 0, is_whole, "{}", draft.display());
         }
@@ -232,12 +232,36 @@ fn killed_backup_is_absent_or_complete() {
             assert_eq!(done.code, 0, "{done:?}");
         }
         let done = library.run(&["backup", folder.join("next").to_str().unwrap()]);
-        assert_eq!((done.code, unfinished_backups(&folder)), (0, Vec::new()), "{done:?}");
+        assert_eq!((done.code, unfinished_folders(&folder)), (0, Vec::new()), "{done:?}");
         let check = library.run(&["check"]);
         assert_healthy(&check);
         assert!(
             report_lines(&check, "warning").iter().all(|line| line.contains("disk")),
             "{check:?}"
         );
+    }
+}
+
+#[test]
+fn killed_export_is_absent_or_complete() {
+    let (library, mut rng) = (Library::new(), rng());
+    import_notes(&library, &write_notes(&library));
+    let export = |folder: &Path| library.run(&["export", folder.to_str().unwrap()]);
+    let whole = library.file_path("whole");
+    assert_eq!(export(&whole).code, 0);
+    let written = folder_size(&whole);
+    for round in 0..round_count() {
+        let folder = library.file_path(&format!("exports{round}"));
+        fs::create_dir_all(&folder).unwrap();
+        let mut command = vademecum_command();
+        command.arg("export").arg(folder.join("one"));
+        let mut exporting = spawn_command(&mut command, &library.data_folder());
+        kill_at_size(&mut exporting, &folder, rng.next_below(written * 5 / 4));
+        if folder.join("one").exists() {
+            assert_eq!(folder_size(&folder.join("one")), written);
+        }
+        let done = export(&folder.join("next"));
+        assert_eq!((done.code, unfinished_folders(&folder)), (0, Vec::new()), "{done:?}");
+        assert_eq!(folder_size(&folder.join("next")), written);
     }
 }
