@@ -20,7 +20,7 @@ const WRITE_TOOLS: [&str; 7] = [
     "knowledge.restore",
 ];
 
-fn writable_pipe(library: &Library) -> StdioClient {
+pub(crate) fn writable_pipe(library: &Library) -> StdioClient {
     let settings = library.write_file("writing.toml", WRITE_ENABLED);
     library.open_stdio_with(&["--config", settings.to_str().unwrap()])
 }

@@ -32,6 +32,7 @@ mod pool_wait;
 mod private_files;
 mod read_only_file;
 mod reader;
+mod repaired_text;
 mod replication;
 mod row_codec;
 mod row_digest;

@@ -12,6 +12,7 @@ use rusqlite::{
 use super::{
     DigestedTable, ReadOnlyFile, RowDamage, RowDamageKind, Store, StoreError,
     file::{begin_immediate, configure_connection, open_connection},
+    repaired_text::repaired_texts,
     row_digest::{decode_row, digest_of, encode_row},
     set_digest_writing,
 };
@@ -33,18 +34,20 @@ pub enum HealedFrom {
     Digest,
     /// A text of the file of the item.
     File,
+    /// A text that the journal keeps: what the file of the item said at its last import.
+    Journal,
     /// The same row in a backup.
     Backup(PathBuf),
 }
 
 impl Store {
-    /// Restores damaged rows, in the order of `damage`, from their digests, from texts of the file of the
-    /// item, or from copies of this database; `None` for a row that could not be restored.
+    /// Restores damaged rows, in the order of `damage`, from their digests, from earlier or present texts
+    /// of the item, or from copies of this database; `None` for a row that could not be restored.
     pub fn heal_rows(
         &self,
         damage: &[RowDamage],
         backups: &[PathBuf],
-        file_texts: impl Fn(&RowDamage) -> Vec<String>,
+        texts: impl Fn(&RowDamage) -> Vec<(HealedFrom, String)>,
     ) -> Result<Vec<Option<HealedFrom>>, StoreError> {
         let failed = |source| StoreError::from_file(self.path(), source);
         self.open()?;
@@ -80,7 +83,7 @@ impl Store {
                 Some(HealedFrom::Digest)
             } else {
                 let is_changed = row.kind == RowDamageKind::Changed;
-                let texts = if is_changed { file_texts(row) } else { Vec::new() };
+                let texts = if is_changed { texts(row) } else { Vec::new() };
                 table.heal(&savepoint, row, digest, &texts, &backups).map_err(failed)?
             };
             if from.is_some() {
@@ -121,7 +124,7 @@ impl DigestedTable {
         connection: &Connection,
         row: &RowDamage,
         digest: i64,
-        texts: &[String],
+        texts: &[(HealedFrom, String)],
         backups: &[(&PathBuf, Connection)],
     ) -> rusqlite::Result<Option<HealedFrom>> {
         let is_there = row.kind == RowDamageKind::Changed;
@@ -132,10 +135,10 @@ impl DigestedTable {
         {
             return Ok(Some(HealedFrom::Digest));
         }
-        if let Some(values) = self.find_text(connection, row.key, digest, texts)?
+        if let Some((from, values)) = self.find_text(connection, row.key, digest, texts)?
             && self.write_values(connection, row.key, values, is_there, digest)?
         {
-            return Ok(Some(HealedFrom::File));
+            return Ok(Some(from));
         }
         for (path, backup) in backups {
             let Some(encoded) = self.read_encoded(backup, row.key)? else { continue };
@@ -149,38 +152,44 @@ impl DigestedTable {
         Ok(None)
     }
 
-    /// Returns the values of a row with one of `texts` in the place of one of its own, if its digest fits then.
+    /// Returns the values of a row with one of `texts`, or with parts of it, in the place of one of its
+    /// own, if its digest fits then.
     fn find_text(
         &self,
         connection: &Connection,
         key: i64,
         digest: i64,
-        texts: &[String],
-    ) -> rusqlite::Result<Option<Vec<Value>>> {
+        texts: &[(HealedFrom, String)],
+    ) -> rusqlite::Result<Option<(HealedFrom, Vec<Value>)>> {
         if texts.is_empty() {
             return Ok(None);
         }
-        let lossy = |value: ValueRef<'_>| match value {
-            ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
-            ValueRef::Blob(blob) => Value::Blob(blob.to_vec()),
-            ValueRef::Integer(number) => Value::Integer(number),
-            ValueRef::Real(number) => Value::Real(number),
-            ValueRef::Null => Value::Null,
+        // A damaged text need not be UTF-8.
+        let keep = |value: &ValueRef<'_>| match value {
+            ValueRef::Text(text) => {
+                (Value::Text(String::from_utf8_lossy(text).into_owned()), Some(text.to_vec()))
+            }
+            ValueRef::Blob(blob) => (Value::Blob(blob.to_vec()), None),
+            ValueRef::Integer(number) => (Value::Integer(*number), None),
+            ValueRef::Real(number) => (Value::Real(*number), None),
+            ValueRef::Null => (Value::Null, None),
         };
-        let read: Option<Vec<Value>> =
-            self.read_row(connection, key, |values| values.iter().map(|it| lossy(*it)).collect())?;
-        let Some(stored) = read else { return Ok(None) };
-        for text in texts {
-            for index in 0..stored.len() {
-                if !matches!(stored.get(index), Some(Value::Text(_))) {
-                    continue;
-                }
-                let mut row = stored.clone();
-                set(&mut row, index, Value::Text(text.clone()));
-                if digest_of(&encode_row(row.iter().map(Into::into))) == digest {
-                    return Ok(Some(row));
+        let read: Option<(Vec<_>, Vec<_>)> =
+            self.read_row(connection, key, |values| values.iter().map(keep).unzip())?;
+        let Some((mut row, stored)) = read else { return Ok(None) };
+        let columns = stored.iter().enumerate().filter_map(|(at, text)| Some((at, text.as_ref()?)));
+        for (index, damaged) in columns {
+            let damaged_value = row.get(index).cloned().unwrap_or(Value::Null);
+            for (from, text) in texts {
+                let whole = std::iter::once(text.clone());
+                for candidate in whole.chain(repaired_texts(damaged, text.as_bytes())) {
+                    set(&mut row, index, Value::Text(candidate));
+                    if digest_of(&encode_row(row.iter().map(Into::into))) == digest {
+                        return Ok(Some((from.clone(), row)));
+                    }
                 }
             }
+            set(&mut row, index, damaged_value);
         }
         Ok(None)
     }

@@ -648,7 +648,10 @@ mod tests {
         let store = notes(folder.path());
         damage(&store, "UPDATE notes SET content = CAST(x'4B6EFF6164' AS TEXT) WHERE row = 1");
         let found = store.verify_rows().unwrap().damage;
-        let heal = |text: &str| store.heal_rows(&found, &[], |_| vec![text.to_owned()]).unwrap();
+        let heal = |text: &str| {
+            let texts = |_: &RowDamage| vec![(HealedFrom::File, text.to_owned())];
+            store.heal_rows(&found, &[], texts).unwrap()
+        };
         assert_eq!(heal("Knead the bough."), [None]);
         assert_eq!(heal("Knead the dough."), [Some(HealedFrom::File)]);
         assert!(reads(&store, "n1") && kinds(&store).is_empty());

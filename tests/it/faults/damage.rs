@@ -16,7 +16,7 @@ use vademecum_store::{Database, Durability, Store, StoreError};
 use super::{assert_healthy, report_lines};
 use crate::{
     support::{Library, McpClient},
-    writing::{WRITE_ENABLED, create_note, search_uris},
+    writing::{WRITE_ENABLED, create_note, read_note, search_uris, writable_pipe},
 };
 
 /// Opens a database of the only user of a library.
@@ -200,6 +200,40 @@ fn damaged_text_is_restored_from_its_file() {
     assert!(repaired.stdout.contains("was restored: from its file"), "{repaired:?}");
     let read = library.serve().client().only_hit("notes.search", &json!({ "query": "sluice" }));
     assert_eq!(read["title"], "Lock");
+}
+
+#[test]
+fn changed_text_is_restored_from_last_import() {
+    let lines = (0..60).map(|number| format!("Lock {number} fills in {} minutes.\n", number % 13));
+    let text = format!("# Locks\n\n{}", lines.collect::<String>());
+    let library = Library::with_notes([("locks", text)]);
+    let pipe = writable_pipe(&library);
+    let id = pipe.only_hit("notes.search", &json!({ "query": "locks" }))["id"].clone();
+    let appended = "The last lock leaks.";
+    pipe.call_tool("notes.append", &json!({ "note_id": id, "content": appended }));
+    let (content, _) = read_note(&pipe, &id);
+    drop(pipe);
+    assert_eq!(library.run(&["check", "--repair"]).code, 0);
+    // The file does not help any more.
+    fs::remove_file(library.file_path("notes/locks.md")).unwrap();
+    let file = library.data_folder().join("users/local/chacha.db");
+    let damage = |part: &str| {
+        let mut bytes = fs::read(&file).unwrap();
+        let at = bytes.windows(content.len()).position(|it| it == content.as_bytes()).unwrap();
+        let at = at + content.find(part).unwrap();
+        bytes[at..at + part.len()].fill(b'?');
+        fs::write(&file, bytes).unwrap();
+    };
+    damage("Lock 30 fills in 4 minutes.\nLock 31");
+    let repaired = library.run(&["check", "--repair"]);
+    assert_eq!(repaired.code, 0, "{repaired:?}");
+    let how = "was restored: from the text of its last import";
+    assert!(repaired.stdout.contains(how), "{repaired:?}");
+    assert_eq!(read_note(&writable_pipe(&library), &id).0, content);
+    // Only the present text has this.
+    damage(appended);
+    let left = library.run(&["check", "--repair"]);
+    assert!(left.code == 1 && !left.stdout.contains("was restored"), "{left:?}");
 }
 
 const STUB_EMBEDDINGS: &str =

@@ -5,13 +5,13 @@ use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
 use vademecum_model::{Deadline, FrontMatterBlock, Uri};
 use vademecum_source::{Source, SourceError, item_origins};
 use vademecum_store::{HealedFrom, RowDamage, RowDamageKind, RowVerification, Store, StoreError};
-use vademecum_vault::links::rebuild_links;
+use vademecum_vault::{journal::import_base_texts, links::rebuild_links};
 
 use super::findings::CheckFindings;
 use crate::text::format_count;
 
-/// Maximum time to read the title of a damaged item.
-const TITLE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum time to read the title or other texts of a damaged item.
+const TEXTS_TIMEOUT: Duration = Duration::from_secs(10);
 /// Tables that are derived from the texts of items.
 const DERIVED_TABLES: [&str; 2] = ["links", "link_names"];
 /// Maximum number of damaged items that are named.
@@ -142,7 +142,7 @@ impl DamagedRowsCheck<'_> {
         findings: &mut CheckFindings,
     ) -> Result<Vec<RowDamage>, StoreError> {
         let backups: Vec<_> = self.backups.iter().filter(|it| it.exists()).cloned().collect();
-        let healed = self.store.heal_rows(&damage, &backups, |row| self.file_texts(row))?;
+        let healed = self.store.heal_rows(&damage, &backups, |row| self.other_texts(row))?;
         let mut left = Vec::new();
         for (row, from) in damage.into_iter().zip(healed) {
             let how = match from {
@@ -152,6 +152,7 @@ impl DamagedRowsCheck<'_> {
                 }
                 Some(HealedFrom::Digest) => "its digest tells the damaged byte".to_owned(),
                 Some(HealedFrom::File) => "from its file".to_owned(),
+                Some(HealedFrom::Journal) => "from the text of its last import".to_owned(),
                 Some(HealedFrom::Backup(path)) => format!("from {}", path.display()),
             };
             let name = self.name_of(&row);
@@ -167,13 +168,29 @@ impl DamagedRowsCheck<'_> {
         Ok(left)
     }
 
-    /// Returns what the text of an item may be, by the file from which it was imported or which it shares.
-    /// It need not be trusted: only the text that fits the digest is taken.
-    fn file_texts(&self, row: &RowDamage) -> Vec<String> {
+    /// Returns texts of an item, or of which it has parts: those of the file from which it was imported or
+    /// which it shares, and those that the journal keeps of its last import. They need not be trusted: only
+    /// the text that fits the digest is taken.
+    fn other_texts(&self, row: &RowDamage) -> Vec<(HealedFrom, String)> {
         let Some((source, item)) = &row.item else { return Vec::new() };
+        let mut texts = self.file_texts(source, item);
+        texts.dedup();
+        let mut texts: Vec<_> = texts.into_iter().map(|text| (HealedFrom::File, text)).collect();
+        if let Some(source) = self.sources.iter().find(|it| it.name().as_str() == source) {
+            let kept = self.store.read(Deadline::after(TEXTS_TIMEOUT), |reader| {
+                import_base_texts(reader, source.name(), item)
+            });
+            let kept = kept.unwrap_or_default().into_iter();
+            texts.extend(kept.map(|text| (HealedFrom::Journal, text)));
+        }
+        texts
+    }
+
+    /// Returns what the text of an item may be by its file.
+    fn file_texts(&self, source: &str, item: &str) -> Vec<String> {
         let origins: Result<Vec<String>, StoreError> = self
             .store
-            .read(Deadline::after(TITLE_TIMEOUT), |reader| item_origins(reader, source, item));
+            .read(Deadline::after(TEXTS_TIMEOUT), |reader| item_origins(reader, source, item));
         let mut texts = Vec::new();
         for origin in origins.unwrap_or_default() {
             let Some(text) = origin.strip_prefix("file:").and_then(read_text_file) else {
@@ -189,7 +206,6 @@ impl DamagedRowsCheck<'_> {
                 );
             }
         }
-        texts.dedup();
         texts
     }
 
@@ -227,7 +243,7 @@ impl DamagedRowsCheck<'_> {
         let uri = Uri::item(source.name(), id.as_str());
         let title = source.item_statements().and_then(|statements| {
             let found: Result<Option<Option<String>>, StoreError> =
-                self.store.read(Deadline::after(TITLE_TIMEOUT), |reader| {
+                self.store.read(Deadline::after(TEXTS_TIMEOUT), |reader| {
                     let sql = statements.title_sql;
                     reader.query_first(sql, &[(":id", id)], |row| row.get("title"))
                 });

@@ -26,7 +26,7 @@ pub use self::{
         ConflictCopies, LocalChange, list_local_changes, remove_changed_origin, remove_origin,
         save_draft,
     },
-    record::apply_change,
+    record::{apply_change, import_base_texts},
     undo::{UndoOutcome, UndoneItem, undo_changes},
     versions::{FieldChange, ItemChange, ItemHistory, list_changes, read_history},
 };

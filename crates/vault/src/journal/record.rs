@@ -273,6 +273,26 @@ pub(super) fn import_base(
     )
 }
 
+/// Returns the texts of an item that its file had at the last import, in no order.
+pub fn import_base_texts(
+    reader: &Reader<'_>,
+    source: SourceName,
+    item: &str,
+) -> Result<Vec<String>, StoreError> {
+    let base = import_base(reader, source, item)?.unwrap_or_default();
+    let (mut texts, mut values) = (Vec::new(), Vec::new());
+    values.extend(serde_json::from_str::<serde_json::Value>(&base).ok());
+    while let Some(value) = values.pop() {
+        match value {
+            serde_json::Value::String(text) => texts.push(text),
+            serde_json::Value::Array(items) => values.extend(items),
+            serde_json::Value::Object(fields) => values.extend(fields.into_iter().map(|it| it.1)),
+            _ => {}
+        }
+    }
+    Ok(texts)
+}
+
 /// Returns the text of these fields.
 pub(super) fn body_text(mut body: DraftBody) -> Result<String, SourceError> {
     body.clear_modified_at();
