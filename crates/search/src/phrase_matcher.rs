@@ -1,16 +1,18 @@
 //! Finding the phrases of a query in a text.
 //!
-//! The text is read in one pass, word by word. Most words are rejected by their first letters
-//! before they are folded, without any allocation.
+//! The text is read in one pass. Parts without the first letters of any word of the query are skipped
+//! without dividing them into words; most of the other words are rejected by their first letters,
+//! before they are folded.
 
 use std::{
     collections::{HashMap, VecDeque},
     ops::{ControlFlow, Range},
+    sync::OnceLock,
 };
 
 use vademecum_fts5::{
-    EXACT_MARK, Language, Word, detect_language, for_each_candidate_word, for_each_word,
-    is_unspaced, with_stem,
+    EXACT_MARK, Language, Word, WordBeginnings, detect_language, for_each_candidate_word,
+    for_each_word, is_unspaced, with_stem,
 };
 
 use super::{
@@ -49,8 +51,10 @@ pub(crate) struct PhraseMatcher<'q> {
     exact_positions: HashMap<String, PhrasePositions>,
     /// Phrases that are a prefix of a word.
     prefixes: Vec<(&'q str, usize)>,
-    /// First letters of exact words and prefixes.
-    beginnings: Beginnings,
+    /// First letters of all words.
+    beginnings: WordBeginnings,
+    /// Stems in the languages of texts that are not languages of the query, for [`Language::ALL`].
+    of_texts: [OnceLock<Box<StemPositions>>; Language::ALL.len()],
 }
 
 /// Stems of the words of a query in one language.
@@ -58,14 +62,15 @@ pub(crate) struct PhraseMatcher<'q> {
 struct StemPositions {
     language: Language,
     positions: HashMap<String, PhrasePositions>,
-    /// First letters that all forms of a word share.
-    beginnings: Beginnings,
+    /// First letters that all forms of a word share. In the language of a text, also those of the
+    /// languages of the query.
+    beginnings: WordBeginnings,
 }
 
 impl StemPositions {
     fn new(language: Language, words: &[(&InflectedWord, usize, u64)]) -> Self {
         let mut stems =
-            Self { language, positions: HashMap::new(), beginnings: Beginnings::default() };
+            Self { language, positions: HashMap::new(), beginnings: WordBeginnings::default() };
         for (word, phrase, place) in words {
             for typed in &word.typed {
                 let of_word = WordStems::new(language, typed);
@@ -93,38 +98,6 @@ impl StemPositions {
     }
 }
 
-/// Beginnings of words, by their first byte.
-#[derive(Clone, Debug)]
-struct Beginnings(Vec<Vec<Box<[u8]>>>);
-
-impl Default for Beginnings {
-    fn default() -> Self {
-        Self(vec![Vec::new(); 256])
-    }
-}
-
-impl Beginnings {
-    fn add(&mut self, beginning: &str) {
-        let beginning = beginning.as_bytes();
-        let first = beginning.first().map_or(0, |first| usize::from(*first));
-        let known = self.0.get_mut(first);
-        if let Some(known) = known.filter(|all| !all.iter().any(|known| **known == *beginning)) {
-            known.push(beginning.into());
-        }
-    }
-
-    /// Returns whether a word starts like one of them. ASCII case is ignored.
-    fn may_match(&self, word: &str) -> bool {
-        let word = word.as_bytes();
-        let first = word.first().map_or(0, |first| usize::from(first.to_ascii_lowercase()));
-        self.0.get(first).is_some_and(|all| {
-            all.iter().any(|beginning| {
-                word.get(..beginning.len()).is_some_and(|same| same.eq_ignore_ascii_case(beginning))
-            })
-        })
-    }
-}
-
 fn add_position(known: &mut PhrasePositions, phrase: usize, position_bits: u64) {
     match known.iter_mut().find(|(known, _)| *known == phrase) {
         Some((_, known)) => *known |= position_bits,
@@ -149,7 +122,8 @@ impl<'q> PhraseMatcher<'q> {
             stems: Vec::new(),
             exact_positions: HashMap::new(),
             prefixes: Vec::new(),
-            beginnings: Beginnings::default(),
+            beginnings: WordBeginnings::default(),
+            of_texts: [const { OnceLock::new() }; Language::ALL.len()],
         };
         let phrases = query.phrases().enumerate();
         let sequences = phrases
@@ -168,6 +142,9 @@ impl<'q> PhraseMatcher<'q> {
             .into_iter()
             .map(|language| StemPositions::new(language, &matcher.inflected))
             .collect();
+        for stems in &matcher.stems {
+            matcher.beginnings.merge(&stems.beginnings);
+        }
         matcher
     }
 
@@ -190,15 +167,21 @@ impl<'q> PhraseMatcher<'q> {
     }
 
     /// Returns the stems in the language of a text, if it is not one of the query.
-    fn stems_for_text(&self, text: &str) -> Option<StemPositions> {
+    fn stems_for_text(&self, text: &str) -> Option<&StemPositions> {
         let is_known = self.inflected.iter().all(|(word, ..)| word.language.is_some());
         if is_known {
             return None;
         }
         let code = detect_language(text)?;
-        let language = Language::ALL.into_iter().find(|language| language.code() == code)?;
+        let (language, stems) =
+            Language::ALL.into_iter().zip(&self.of_texts).find(|(it, _)| it.code() == code)?;
         let is_new = self.stems.iter().all(|stems| stems.language != language);
-        is_new.then(|| StemPositions::new(language, &self.inflected))
+        let make = || {
+            let mut stems = StemPositions::new(language, &self.inflected);
+            stems.beginnings.merge(&self.beginnings);
+            Box::new(stems)
+        };
+        is_new.then(|| &**stems.get_or_init(make))
     }
 
     /// Returns the number of phrases.
@@ -246,16 +229,13 @@ impl<'q> PhraseMatcher<'q> {
     ) {
         let Some(longest) = self.lengths.iter().copied().max() else { return };
         let of_text = self.stems_for_text(text);
-        let stems = || self.stems.iter().chain(&of_text);
-        let may_match = |word: &str| {
-            self.beginnings.may_match(word) || stems().any(|it| it.beginnings.may_match(word))
-        };
+        let beginnings = of_text.map_or(&self.beginnings, |stems| &stems.beginnings);
         let mut progress = vec![PartialMatch::default(); self.lengths.len()];
         // Start positions of the most recent query words.
         let mut starts: VecDeque<usize> = VecDeque::with_capacity(longest);
         let mut found = PhrasePositions::new();
-        for_each_candidate_word(text, may_match, |word| {
-            self.find_positions(&word, of_text.as_ref(), &mut found);
+        for_each_candidate_word(text, beginnings, |word| {
+            self.find_positions(&word, of_text, &mut found);
             if !found.is_empty() {
                 if starts.len() == longest {
                     starts.pop_front();
@@ -427,6 +407,7 @@ mod tests {
         let text = "rye bread, rye-bread; rye, then bread. Bread rye. Rye rye bread";
         assert_eq!(all_matches(r#""rye bread""#, text), ["rye bread", "rye-bread", "rye bread"]);
         assert_eq!(all_matches(r#""rye rye bread""#, text), ["Rye rye bread"]);
+        assert_eq!(all_matches(r#""rye bread""#, "rye - bread, rye é bread"), ["rye - bread"]);
         assert_eq!(all_matches(r#""a b a b c""#, "a b a b a b c"), ["a b a b c"]);
     }
 

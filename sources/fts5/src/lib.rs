@@ -20,6 +20,7 @@ mod spellings;
 mod stems;
 mod stop_words;
 mod tokens;
+mod word_beginnings;
 mod words;
 
 pub use collect::{Alternatives, collect_postings};
@@ -38,4 +39,5 @@ pub use tokens::{
     ACCENT_MARK, ALTERNATIVE_SEPARATOR, EXACT_MARK, accented_token, exact_token,
     for_each_index_token, language_token,
 };
+pub use word_beginnings::WordBeginnings;
 pub use words::{Word, WordKind, fold_word, for_each_candidate_word, for_each_word};

@@ -18,6 +18,7 @@ use crate::{
         MAX_JOINED_START, emoji_length, is_emoji, is_flag_half, joined_word_end, number_border,
         numbered_name_end,
     },
+    word_beginnings::WordBeginnings,
 };
 
 /// Maximum length of a word, in bytes. Only the beginning of a longer run (base64, minified code)
@@ -71,20 +72,26 @@ pub fn fold_word(text: &str) -> String {
 
 /// Calls `visit` for every word of `text`, until it breaks.
 pub fn for_each_word(text: &str, visit: impl FnMut(Word<'_>) -> ControlFlow<()>) {
-    for_each_candidate_word(text, |_| true, visit);
+    let _broken_off = WordWalk::new(text, |_| true, visit).visit_part(0..text.len());
 }
 
-/// Calls `visit` for every word that `may_matter` accepts. Where possible, `may_matter` is called
-/// before folding, so the word may be in any case.
+/// Calls `visit` for every word with one of the beginnings, until it breaks. Other words are not
+/// looked at, so positions are no numbers of words: they differ by one between adjacent words, and by
+/// more between others.
 pub fn for_each_candidate_word(
     text: &str,
-    may_matter: impl Fn(&str) -> bool,
+    beginnings: &WordBeginnings,
     visit: impl FnMut(Word<'_>) -> ControlFlow<()>,
 ) {
-    let (folded, accented) = (String::new(), String::new());
-    let mut walk =
-        WordWalk { text, position: 0, joined_until: 0, folded, accented, may_matter, visit };
-    let _broken_off = walk.visit_all();
+    let mut walk = WordWalk::new(text, |word| beginnings.may_match(word), visit);
+    let mut end = 0;
+    while let Some(part) = beginnings.next_part(text, end) {
+        walk.skip_part(end..part.start);
+        end = part.end;
+        if walk.visit_part(part).is_break() {
+            break;
+        }
+    }
 }
 
 /// State of the iteration over the words of a text.
@@ -95,15 +102,29 @@ struct WordWalk<'a, M, V> {
     joined_until: usize,
     folded: String,
     accented: String,
+    /// Returns whether a word is visited. Where possible, it is called before folding, so the word may
+    /// be in any case.
     may_matter: M,
     visit: V,
 }
 
-impl<M: Fn(&str) -> bool, V: FnMut(Word<'_>) -> ControlFlow<()>> WordWalk<'_, M, V> {
-    fn visit_all(&mut self) -> ControlFlow<()> {
+impl<'a, M: Fn(&str) -> bool, V: FnMut(Word<'_>) -> ControlFlow<()>> WordWalk<'a, M, V> {
+    fn new(text: &'a str, may_matter: M, visit: V) -> Self {
+        let (folded, accented) = (String::new(), String::new());
+        Self { text, position: 0, joined_until: 0, folded, accented, may_matter, visit }
+    }
+
+    /// Counts at most one word of a part of the text without letters of other scripts.
+    fn skip_part(&mut self, part: Range<usize>) {
+        let skipped = self.text.as_bytes().get(part).unwrap_or_default();
+        self.position += usize::from(skipped.iter().any(u8::is_ascii_alphanumeric));
+    }
+
+    /// Visits the words that start in a part of the text.
+    fn visit_part(&mut self, part: Range<usize>) -> ControlFlow<()> {
         let bytes = self.text.as_bytes();
-        let mut at = 0;
-        while at < bytes.len() {
+        let mut at = part.start;
+        while at < part.end {
             let start = at;
             at = ascii_run_end(bytes, start);
             // Most runs end at an ASCII character, which needs no decoding.
