@@ -16,6 +16,7 @@ mod read;
 mod save;
 mod sections;
 mod transcript;
+mod transcript_start;
 
 use vademecum_model::{
     ChangedItem, Draft, Filters, FtsTable, Hit, ItemId, ListRequest, SaveOutcome, SourceName,

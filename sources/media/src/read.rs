@@ -10,7 +10,7 @@ use vademecum_search::{ChunkSpan, GetRequest, Highlighter, HitRequest, Item};
 use vademecum_source::{SourceError, read_located_passage};
 use vademecum_store::{Reader, StoreError};
 
-use crate::{document_parts, sections::parse_section_path, transcript};
+use crate::{document_parts, sections::parse_section_path, transcript, transcript_start::start_at};
 
 /// Reads the metadata of a stored chunk, which holds its section path.
 const SECTION_SQL: &str = "SELECT metadata \
@@ -221,10 +221,7 @@ fn find_start(
     let newest = reader.query_first(sql!("transcripts"), parameters, |row| {
         row.get::<_, String>("transcription")
     })?;
-    Ok(newest.and_then(|stored| {
-        let spoken = transcript::to_transcript(&transcript::parse_transcript(&stored));
-        transcript::start_at(&spoken, &document.content, at)
-    }))
+    Ok(newest.and_then(|stored| start_at(&stored, &document.content, at)))
 }
 
 fn to_sql_integer(offset: usize) -> i64 {

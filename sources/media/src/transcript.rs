@@ -7,9 +7,6 @@
 use serde_json::{Map, Value, json};
 use vademecum_model::{Cue, Transcript};
 
-/// Maximum length of the text between two segments, such as the name of a speaker, in bytes.
-const MAX_GAP_BYTES: usize = 512;
-
 /// Parses a stored transcription. Segments without a start time or a text are left out.
 pub(crate) fn parse_transcript(stored: &str) -> Value {
     let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(stored) else {
@@ -54,26 +51,6 @@ pub(crate) fn to_transcript(spoken: &Value) -> Transcript {
     let segments = spoken.get("segments").and_then(Value::as_array);
     let cues = segments.into_iter().flatten().map(cue).collect();
     Transcript { language: text(spoken, "language"), cues }
-}
-
-/// Returns the start of the segment in which the byte `at` of `content` is, in milliseconds. The
-/// content has the texts of the segments in order, perhaps with other text between them.
-pub(crate) fn start_at(transcript: &Transcript, content: &str, at: usize) -> Option<u64> {
-    let (mut position, mut start_ms) = (0, None);
-    for cue in &transcript.cues {
-        // A text that is not near the end of the one before is not that of this segment.
-        let end = content.floor_char_boundary(position + cue.text.len() + MAX_GAP_BYTES);
-        let near = content.get(position..end).unwrap_or_default();
-        let Some(gap) = near.find(cue.text.as_str()).filter(|_| !cue.text.is_empty()) else {
-            continue;
-        };
-        if position + gap > at {
-            break;
-        }
-        start_ms = Some(cue.start_ms);
-        position += gap + cue.text.len();
-    }
-    start_ms
 }
 
 /// Serializes a transcript as it is stored: JSON with times in seconds.
@@ -128,7 +105,7 @@ fn read_seconds(stored: &Value, edge: &str) -> Option<f64> {
 
 /// Parses seconds, `MM:SS` or `HH:MM:SS` with a decimal point or comma: `75.5`, `01:15.5`,
 /// `00:01:15,5`.
-fn parse_clock(text: &str) -> Option<f64> {
+pub(crate) fn parse_clock(text: &str) -> Option<f64> {
     let text = text.trim().replace(',', ".");
     text.split(':').try_fold(0.0, |sum, part| Some(sum * 60.0 + part.parse::<f64>().ok()?))
 }
@@ -156,24 +133,6 @@ mod tests {
         assert_eq!(starts, [1.5, 3.5, 75.5, 90.0]);
         assert_eq!(spoken["text"], "one\ntwo\nthree\nfour");
         assert_eq!(spoken["segments"][3]["speaker"], "Ada");
-    }
-
-    #[test]
-    fn offset_in_content_has_start_of_segment() {
-        let cue = |start_ms, text: &str| Cue {
-            start_ms,
-            end_ms: start_ms + 900,
-            speaker: None,
-            text: text.to_owned(),
-        };
-        let cues =
-            vec![cue(0, "Rye."), cue(1_000, "Nöt here"), cue(2_000, "Rye."), cue(3_000, "Ö")];
-        let transcript = Transcript { language: None, cues };
-        let content = "Ada: Rye.\nBob: Rye.\nÖ\n";
-        let start = |word: &str| start_at(&transcript, content, content.rfind(word).unwrap());
-        assert_eq!((start("Ö"), start("Rye"), start("Bob")), (Some(3_000), Some(2_000), Some(0)));
-        assert_eq!(start_at(&transcript, content, 5), Some(0));
-        assert_eq!(start_at(&transcript, content, 0), None);
     }
 
     #[test]
