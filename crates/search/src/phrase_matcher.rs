@@ -227,37 +227,64 @@ impl<'q> PhraseMatcher<'q> {
         text: &str,
         mut visit: impl FnMut(PhraseMatch) -> ControlFlow<()>,
     ) {
-        let Some(longest) = self.lengths.iter().copied().max() else { return };
         let of_text = self.stems_for_text(text);
         let beginnings = of_text.map_or(&self.beginnings, |stems| &stems.beginnings);
-        let mut progress = vec![PartialMatch::default(); self.lengths.len()];
-        // Start positions of the most recent query words.
-        let mut starts: VecDeque<usize> = VecDeque::with_capacity(longest);
-        let mut found = PhrasePositions::new();
-        for_each_candidate_word(text, beginnings, |word| {
-            self.find_positions(&word, of_text, &mut found);
-            if !found.is_empty() {
-                if starts.len() == longest {
-                    starts.pop_front();
-                }
-                starts.push_back(word.range.start);
+        let mut matching = Matching::new(self, of_text);
+        for_each_candidate_word(text, beginnings, |word| matching.add_word(&word, &mut visit));
+    }
+}
+
+/// State of the search for phrases in a text.
+struct Matching<'m> {
+    matcher: &'m PhraseMatcher<'m>,
+    of_text: Option<&'m StemPositions>,
+    /// Number of words of the longest phrase.
+    longest: usize,
+    progress: Vec<PartialMatch>,
+    /// Start positions of the most recent query words.
+    starts: VecDeque<usize>,
+    /// Phrases of the present word.
+    found: PhrasePositions,
+}
+
+impl<'m> Matching<'m> {
+    fn new(matcher: &'m PhraseMatcher<'m>, of_text: Option<&'m StemPositions>) -> Self {
+        let longest = matcher.lengths.iter().copied().max().unwrap_or(0);
+        Self {
+            matcher,
+            of_text,
+            longest,
+            progress: vec![PartialMatch::default(); matcher.lengths.len()],
+            starts: VecDeque::with_capacity(longest),
+            found: PhrasePositions::new(),
+        }
+    }
+
+    /// Adds the next word of the text and calls `visit` for the matches that end with it. Words that
+    /// are part of no phrase may be left out.
+    fn add_word(
+        &mut self,
+        word: &Word<'_>,
+        visit: &mut impl FnMut(PhraseMatch) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let (matcher, starts) = (self.matcher, &mut self.starts);
+        matcher.find_positions(word, self.of_text, &mut self.found);
+        if !self.found.is_empty() {
+            if starts.len() == self.longest {
+                starts.pop_front();
             }
-            for (phrase, position_bits) in &found {
-                let advanced = advance_match(
-                    &self.lengths,
-                    &mut progress,
-                    *phrase,
-                    *position_bits,
-                    word.position,
-                );
-                let Some(length) = advanced else { continue };
-                let first = starts.len().checked_sub(length).and_then(|first| starts.get(first));
-                let start = first.copied().unwrap_or(word.range.start);
-                let Some(phrase) = self.owners.get(*phrase).copied() else { continue };
-                visit(PhraseMatch { phrase, range: start..word.range.end })?;
-            }
-            ControlFlow::Continue(())
-        });
+            starts.push_back(word.range.start);
+        }
+        for (phrase, position_bits) in &self.found {
+            let (lengths, progress) = (&matcher.lengths, &mut self.progress);
+            let advanced = advance_match(lengths, progress, *phrase, *position_bits, word.position);
+            let Some(length) = advanced else { continue };
+            let first = starts.len().checked_sub(length).and_then(|first| starts.get(first));
+            let start = first.copied().unwrap_or(word.range.start);
+            let Some(phrase) = matcher.owners.get(*phrase).copied() else { continue };
+            visit(PhraseMatch { phrase, range: start..word.range.end })?;
+        }
+        ControlFlow::Continue(())
     }
 }
 
@@ -347,6 +374,69 @@ mod tests {
             ControlFlow::Continue(())
         });
         found
+    }
+
+    /// Texts in several languages, with signs, numbers, names and words of other scripts.
+    const TEXTS: [&str; 13] = [
+        "We were kneading the dough. The e-mail of the U.S.A. says 12,500 loaves - or 12\u{a0}500?\n\
+         Rye bread, rye-bread; rye \u{2014} bread. See readFiles() in C++, iPhone 15 and iPhone15.",
+        "Der König von Spanien wohnt nicht in den Häusern, und die Straße ist für ihn gesperrt. \
+         Er geht mit der Königin über die Straßen in das Haus; T-Müll, naïve Café-Gäste.",
+        "La capitale de la France est une ville où l’école et les élèves se trouvent. Les écoles \
+         d’été n’ont pas de maîtres\u{a0}: « c’est l’e\u{301}cole de la rue ».",
+        "Что это такое и где оно находится? Книги и книга лежат на столе, в книге — хлеб. Ёлка, ёлки.",
+        "ما هو الكتاب الذي في المكتبة؟ الكتب من هذا البيت إلى المكتبه، ثم على كتابهم.",
+        "यह किताब घर में है और किताबें मेज पर हैं। किताबों के लिए यह घर है।",
+        "昨日、東京都へ行った。京の都はTokyo東京2020です。ただこの景色がよい。",
+        "คนกำลังมาที่บ้าน และกำลังกินขนมปัง",
+        "서울역에서 빵을 먹었다. 서울의 빵집은 서울역 앞에 있다.",
+        "Kitabı ve kitaplarımızdan bir tanesi bu evde, İstanbul’da. Bir ekmek daha ve iki ev için kitap.",
+        "Có bao nhiêu người sống ở Việt Nam? Người Việt ăn bánh mì và phở, không phải là bánh.",
+        "great🙂🎉 👍🏽 ❤️ 🇩🇪🇫🇷 bread🙂 1️⃣ ＦＵＬＬ width ﬁre \u{301}mark snake_case a.out www.example.org/rye-bread",
+        "Bread RYE breads\tRYEBREAD\u{b}bread\u{0}rye\u{2028}bread\r\nbread",
+    ];
+
+    /// Returns the queries of a text: each word, pairs of adjacent words, and phrases of two and three.
+    fn queries_of(text: &str) -> Vec<String> {
+        let words: Vec<&str> = text.split_whitespace().map(|it| it.trim_matches('"')).collect();
+        let words = words.as_slice();
+        let single = words.iter().map(|word| (*word).to_owned());
+        let pairs = words.windows(2).map(|pair| pair.join(" "));
+        let phrases = words.windows(2).chain(words.windows(3)).map(|it| it.join(" "));
+        let phrases = phrases.map(|it| format!("\"{it}\" {}", words.first().unwrap()));
+        let beginnings = words.iter().map(|word| word.chars().take(3).collect::<String>() + "*");
+        single.chain(pairs).chain(phrases).chain(beginnings).collect()
+    }
+
+    #[test]
+    fn skipped_parts_have_no_matches() {
+        let mut count = 0;
+        for query in TEXTS.iter().flat_map(|text| queries_of(text)) {
+            let query = FtsQuery::parse(&query);
+            let matcher = PhraseMatcher::new(&query);
+            for text in TEXTS {
+                let (mut found, mut expected) = (Vec::new(), Vec::new());
+                matcher.for_each_match(text, |match_| {
+                    found.push(match_);
+                    ControlFlow::Continue(())
+                });
+                let of_text = matcher.stems_for_text(text);
+                let beginnings = of_text.map_or(&matcher.beginnings, |it| &it.beginnings);
+                let mut matching = Matching::new(&matcher, of_text);
+                for_each_word(text, |word| {
+                    if !beginnings.may_match(word.folded) {
+                        return ControlFlow::Continue(());
+                    }
+                    matching.add_word(&word, &mut |match_| {
+                        expected.push(match_);
+                        ControlFlow::Continue(())
+                    })
+                });
+                count += expected.len();
+                assert_eq!(found, expected, "{query:?} in {text}");
+            }
+        }
+        assert!(count > 2_000, "{count}");
     }
 
     #[test]
