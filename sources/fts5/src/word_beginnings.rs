@@ -74,14 +74,16 @@ impl WordBeginnings {
     pub(crate) fn next_part(&self, text: &str, start: usize) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
         let rest = bytes.get(start..)?;
-        let mut before = b' ';
+        let mut last = b' ';
         for (at, byte) in rest.iter().copied().enumerate() {
             let class = self.classes.get(usize::from(byte)).copied().unwrap_or(OTHER_SCRIPT);
+            let before = std::mem::replace(&mut last, byte);
             let possible = if before.is_ascii_alphabetic() { !WORD_START } else { u8::MAX };
-            before = byte;
-            if class & possible == 0
-                || class != OTHER_SCRIPT && !self.may_start(rest.get(at..).unwrap_or_default())
-            {
+            if class & possible == 0 {
+                continue;
+            }
+            let here = rest.get(at..).unwrap_or_default();
+            if class != OTHER_SCRIPT && !(is_part_start(before, here) && self.may_start(here)) {
                 continue;
             }
             let is_space = |byte: &u8| byte.is_ascii_whitespace();
@@ -107,6 +109,14 @@ impl WordBeginnings {
                 }
         })
     }
+}
+
+/// Returns whether a word may begin between a byte and a capital or digit. Each digit and capital of a
+/// long run would be compared otherwise.
+fn is_part_start(before: u8, text: &[u8]) -> bool {
+    let are_both = |is: fn(&u8) -> bool| is(&before) && text.first().is_some_and(is);
+    let ends_capitals = text.get(1).is_some_and(u8::is_ascii_lowercase);
+    !are_both(u8::is_ascii_digit) && (ends_capitals || !are_both(u8::is_ascii_uppercase))
 }
 
 #[cfg(test)]
@@ -255,6 +265,14 @@ mod tests {
             }
         }
         assert!(count > 20_000, "{count}");
+    }
+
+    #[test]
+    fn long_runs_of_one_class_have_no_inner_starts() {
+        for (run, starts) in [("AAAAAAAA", 0), ("11111111", 0), ("A1A1", 3)] {
+            let found = |at: &usize| is_part_start(run.as_bytes()[*at - 1], &run.as_bytes()[*at..]);
+            assert_eq!((1..run.len()).filter(found).count(), starts, "{run}");
+        }
     }
 
     #[test]
