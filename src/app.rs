@@ -5,6 +5,7 @@ mod archive_watch;
 mod custom_tools;
 mod ended_users;
 mod erasures;
+mod idle_sweep;
 mod libraries;
 mod limits;
 mod monitoring;
@@ -17,7 +18,7 @@ use std::{
 };
 
 use tokio::task::JoinHandle;
-use vademecum_store::{DataFolder, release_free_memory};
+use vademecum_store::DataFolder;
 use vademecum_tldw::TldwError;
 
 pub use self::archive::open_data_folder;
@@ -52,6 +53,7 @@ use self::{
     custom_tools::{CustomTools, FileVersion},
     ended_users::watch_ended_users,
     erasures::erase_copies,
+    idle_sweep::sweep_idle,
     libraries::{followed_folders, open_user_registry},
     limits::{protocol_options, reader_limits},
     monitoring::MonitoredComponents,
@@ -60,8 +62,6 @@ use self::{
 };
 use crate::registry;
 
-/// Interval between searches for idle sessions and free memory.
-const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 /// Maximum time to close the databases at shutdown.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -354,6 +354,12 @@ impl App {
         ]
     }
 
+    /// Gives back what is not used until the task is aborted.
+    fn spawn_sweeper(&self) -> JoinHandle<()> {
+        let (service, registry) = (self.service.clone(), Arc::clone(&self.user_registry));
+        actix::spawn(sweep_idle(service, registry, Arc::clone(&self.collections)))
+    }
+
     /// Keeps followed folders in sync until the task is aborted.
     fn spawn_folder_sync(&self) -> JoinHandle<()> {
         let owner = match self.settings.auth.mode {
@@ -387,21 +393,7 @@ impl App {
         server_state: ServerState,
         listener: Listener,
     ) -> Result<(), AppError> {
-        let (service, registry) = (self.service.clone(), Arc::clone(&self.user_registry));
-        let collections = Arc::clone(&self.collections);
-        let sweeper = actix::spawn(async move {
-            let mut rounds = tokio::time::interval(SWEEP_INTERVAL);
-            loop {
-                rounds.tick().await;
-                service.remove_expired();
-                registry.remove_idle();
-                let collections = Arc::clone(&collections);
-                drop(tokio::task::spawn_blocking(move || {
-                    collections.close_replaced();
-                    release_free_memory();
-                }));
-            }
-        });
+        let sweeper = self.spawn_sweeper();
         let watcher = actix::spawn(watch_ended_users(
             EndedUsers::watch(self.accounts()?),
             self.service.clone(),
@@ -447,10 +439,12 @@ impl App {
     pub async fn serve_stdio(&self) -> Result<(), AppError> {
         let principal = DenyRules::new(&self.settings.deny).restrict(self.principal.clone(), None);
         let server_state = self.server_state_with(Authenticator::single(principal.clone()));
+        let sweeper = self.spawn_sweeper();
         let archive_watch = self.spawn_archive_watch();
         let tool_watch = self.spawn_tool_watch();
         let folder_sync = self.spawn_folder_sync();
         let served = vademecum_web::serve_stdio(&server_state, principal).await;
+        sweeper.abort();
         archive_watch.iter().for_each(JoinHandle::abort);
         tool_watch.abort();
         folder_sync.abort();

@@ -281,6 +281,15 @@ impl UserRegistry {
         self.libraries.retain(|_, library| library.last_used.elapsed() <= idle);
     }
 
+    /// Removes the caches of searches in open libraries that were not used for this time. Blocks.
+    pub fn remove_unused_caches(&self, min_age: Duration) {
+        for library in self.list_open_libraries() {
+            for store in library.stores() {
+                store.remove_unused_caches(min_age);
+            }
+        }
+    }
+
     /// Removes the copies of libraries that were not used for longest, until all take at most
     /// `max_bytes`. Copies of open libraries are kept, and without an archive all. Returns the number
     /// of removed copies.

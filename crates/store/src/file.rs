@@ -1,7 +1,7 @@
 //! A database file: path, open connections, migrations and transactions.
 
 use std::{
-    fs,
+    fs, iter,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
     time::{Duration, Instant},
@@ -275,6 +275,21 @@ impl Store {
         lock(&self.open).as_ref()?.indexes.find_cache(table)
     }
 
+    /// Removes the caches of searches that were not used for this time, and the page caches of
+    /// connections that are not in use. What is needed later is read from the file again.
+    pub fn remove_unused_caches(&self, min_age: Duration) {
+        let Some(open) = lock(&self.open).clone() else { return };
+        open.indexes.remove_unused(min_age);
+        open.filters.remove_unused(min_age);
+        let unused_readers: Vec<_> = iter::from_fn(|| open.readers.try_get()).collect();
+        for reader in &unused_readers {
+            release_pages(reader);
+        }
+        if let Ok(writer) = open.writer.try_lock() {
+            release_pages(&writer);
+        }
+    }
+
     /// Closes the file. The next use reopens it.
     pub fn close(&self) {
         drop(lock(&self.open).take());
@@ -446,6 +461,12 @@ pub(super) fn configure_connection(connection: &mut Connection) -> rusqlite::Res
     register_connection_number(connection)?;
     register_row_digest(connection)?;
     vademecum_fts5::register(connection)
+}
+
+/// Frees the pages that a connection has cached and that no statement needs.
+fn release_pages(connection: &Connection) {
+    // If it fails, the pages stay cached.
+    drop(connection.execute_batch("PRAGMA shrink_memory"));
 }
 
 /// Begins a transaction that holds the write lock from its beginning.

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use rusqlite::types::Value;
@@ -14,8 +15,16 @@ const MAX_KEPT_FILTERS: usize = 16;
 /// Answers of recent filters on a database, and its hidden rows.
 #[derive(Debug, Default)]
 pub(crate) struct FilterCache {
-    answers: Mutex<Vec<(FilterKey, FilterAnswers)>>,
-    hidden: Mutex<Vec<(FilterKey, Arc<[i64]>)>>,
+    answers: Mutex<Vec<Kept<FilterAnswers>>>,
+    hidden: Mutex<Vec<Kept<Arc<[i64]>>>>,
+}
+
+/// A value of a filter, and the time of its last use.
+#[derive(Debug)]
+struct Kept<T> {
+    key: FilterKey,
+    value: T,
+    last_used: Instant,
 }
 
 /// Identifies a filter and the state of the database.
@@ -46,8 +55,8 @@ impl FilterCache {
     /// Removes and returns the answers of a filter, or returns none.
     pub(crate) fn take(&self, key: &FilterKey) -> FilterAnswers {
         let mut kept = lock(&self.answers);
-        let found = kept.iter().position(|(known, _)| known == key);
-        found.map(|position| kept.remove(position).1).unwrap_or_default()
+        let found = kept.iter().position(|it| it.key == *key);
+        found.map(|position| kept.remove(position).value).unwrap_or_default()
     }
 
     /// Keeps the answers of a filter, and removes those of earlier states.
@@ -57,13 +66,21 @@ impl FilterCache {
 
     /// Returns the hidden rows that a statement has listed in this state of the database.
     pub(crate) fn hidden(&self, key: &FilterKey) -> Option<Arc<[i64]>> {
-        let kept = lock(&self.hidden);
-        kept.iter().find(|(known, _)| known == key).map(|(_, rows)| Arc::clone(rows))
+        let mut kept = lock(&self.hidden);
+        let found = kept.iter_mut().find(|it| it.key == *key)?;
+        found.last_used = Instant::now();
+        Some(Arc::clone(&found.value))
     }
 
     /// Keeps the hidden rows, and removes those of earlier states.
     pub(crate) fn put_hidden(&self, key: FilterKey, rows: Arc<[i64]>) {
         keep(&mut lock(&self.hidden), key, rows);
+    }
+
+    /// Removes what was not used for this time.
+    pub(crate) fn remove_unused(&self, min_age: Duration) {
+        lock(&self.answers).retain(|it| it.last_used.elapsed() < min_age);
+        lock(&self.hidden).retain(|it| it.last_used.elapsed() < min_age);
     }
 }
 
@@ -71,20 +88,18 @@ fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn keep<T>(kept: &mut Vec<(FilterKey, T)>, key: FilterKey, value: T) {
-    kept.retain(|(known, _)| {
-        known.connection != key.connection || known.data_version == key.data_version
+fn keep<T>(kept: &mut Vec<Kept<T>>, key: FilterKey, value: T) {
+    kept.retain(|it| {
+        it.key.connection != key.connection || it.key.data_version == key.data_version
     });
     if kept.len() >= MAX_KEPT_FILTERS {
         kept.remove(0);
     }
-    kept.push((key, value));
+    kept.push(Kept { key, value, last_used: Instant::now() });
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use vademecum_model::{Deadline, ItemAccess, SourceName};
 
     use super::*;

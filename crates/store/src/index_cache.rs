@@ -11,6 +11,7 @@ use std::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use vademecum_fts5::{Language, Postings, RowLengths};
@@ -35,7 +36,14 @@ const MAX_CHANGED_ROWS: usize = 64;
 
 /// Caches of the tables of a store.
 #[derive(Debug, Default)]
-pub(crate) struct IndexCaches(Mutex<HashMap<&'static str, Arc<IndexCache>>>);
+pub(crate) struct IndexCaches(Mutex<HashMap<&'static str, TableCache>>);
+
+/// Cache of a table in its last state, and the time of the last search of the table.
+#[derive(Debug)]
+struct TableCache {
+    cache: Arc<IndexCache>,
+    last_used: Instant,
+}
 
 /// State identifier of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,18 +66,24 @@ impl TableState {
 impl IndexCaches {
     /// Returns the cache of a table in any state.
     pub(crate) fn find_cache(&self, table: &FtsTable) -> Option<Arc<IndexCache>> {
-        lock(&self.0).get(table.name).cloned()
+        lock(&self.0).get(table.name).map(|it| Arc::clone(&it.cache))
     }
 
     /// Returns the cache of a table in the given state, creating an empty one if necessary.
     pub(crate) fn cache_for_state(&self, table: &FtsTable, state: TableState) -> Arc<IndexCache> {
-        let mut tables = lock(&self.0);
-        if let Some(cache) = tables.get(table.name).filter(|cache| cache.state == state) {
-            return Arc::clone(cache);
+        let (mut tables, last_used) = (lock(&self.0), Instant::now());
+        if let Some(known) = tables.get_mut(table.name).filter(|it| it.cache.state == state) {
+            known.last_used = last_used;
+            return Arc::clone(&known.cache);
         }
         let cache = Arc::new(IndexCache::new(state, CacheEntries::default()));
-        tables.insert(table.name, Arc::clone(&cache));
+        tables.insert(table.name, TableCache { cache: Arc::clone(&cache), last_used });
         cache
+    }
+
+    /// Removes the caches of tables that were not searched for this time.
+    pub(crate) fn remove_unused(&self, min_age: Duration) {
+        lock(&self.0).retain(|_, it| it.last_used.elapsed() < min_age);
     }
 
     /// Carries the cache over from one state to the next. `rows`, in ascending order, are the only
@@ -82,9 +96,9 @@ impl IndexCaches {
         rows: &[i64],
     ) {
         let mut tables = lock(&self.0);
-        if let Some(cache) = tables.get(table.name).filter(|cache| cache.state == *before) {
-            let known = lock(&cache.entries).with_changed_rows(rows);
-            tables.insert(table.name, Arc::new(IndexCache::new(after, known)));
+        if let Some(known) = tables.get_mut(table.name).filter(|it| it.cache.state == *before) {
+            let entries = lock(&known.cache.entries).with_changed_rows(rows);
+            known.cache = Arc::new(IndexCache::new(after, entries));
         }
     }
 }
@@ -308,6 +322,17 @@ mod tests {
         indexes.cache_for_state(&TABLE, state(1)).store_postings("x", &postings(&[1]));
         indexes.advance_state(&TABLE, &state(2), state(3), &[2]);
         assert!(indexes.cache_for_state(&TABLE, state(3)).postings_with_changes("x").is_none());
+    }
+
+    #[test]
+    fn unused_cache_is_removed_despite_writes() {
+        let indexes = IndexCaches::default();
+        indexes.cache_for_state(&TABLE, state(1)).store_postings("x", &postings(&[1]));
+        indexes.remove_unused(Duration::from_mins(1));
+        assert!(indexes.find_cache(&TABLE).is_some(), "it was used just now");
+        indexes.advance_state(&TABLE, &state(1), state(2), &[2]);
+        indexes.remove_unused(Duration::ZERO);
+        assert!(indexes.find_cache(&TABLE).is_none());
     }
 
     #[test]

@@ -252,6 +252,15 @@ impl Catalogue {
         }
     }
 
+    /// Removes the caches of searches in open collections that were not used for this time. The codes
+    /// of vectors stay. Blocks.
+    pub fn remove_unused_caches(&self, min_age: Duration) {
+        let open: Vec<Collection> = self.lock_open().values().cloned().collect();
+        for collection in open {
+            collection.store().remove_unused_caches(min_age);
+        }
+    }
+
     /// Returns all records with their collections. If a file was replaced and removed since the
     /// records were read, they are read again.
     fn lease_collections(
