@@ -16,7 +16,7 @@ const STUB_EMBEDDINGS: &str =
     "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 32\n";
 
 /// Functions of SQLite 3.37 that the schemas use outside virtual tables.
-const KNOWN_FUNCTIONS: [&str; 9] = [
+const KNOWN_FUNCTIONS: [&str; 10] = [
     "char",
     "coalesce",
     "group_concat",
@@ -26,6 +26,7 @@ const KNOWN_FUNCTIONS: [&str; 9] = [
     "length",
     "nullif",
     "RAISE",
+    "substr",
 ];
 
 /// Syntax that SQLite 3.37 rejects, in upper case.

@@ -3,6 +3,7 @@
 //!
 //! Start with [`Source`], which every source implements.
 
+mod earlier_rows;
 mod error;
 mod import_origins;
 mod item_table;
@@ -18,6 +19,7 @@ mod suggest;
 mod tags;
 mod word_forms;
 
+pub use earlier_rows::{are_rows_earlier, update_all_earlier_rows};
 pub use error::SourceError;
 pub use import_origins::{
     KnownOrigin, OWN_DIGEST, find_origin, first_origins, forget_local_changes, imported_item,

@@ -12,7 +12,9 @@ use vademecum_model::{
     StoredPrompt, Suggestions, TagChange, Uri, json_list,
 };
 use vademecum_search::{FtsQuery, GetRequest, HitRequest, Item, RankRequest, Ranking};
-use vademecum_store::{Database, DerivedFtsTable, FilterStatements, Reader, Store, Writer};
+use vademecum_store::{
+    Database, DerivedFtsTable, FilterStatements, Reader, Store, StoreError, Writer,
+};
 
 use crate::{
     IdType, ListStatements, RankPlan, SimilarWord, SourceError, compare_titles,
@@ -373,6 +375,17 @@ pub trait Source: Debug + Send + Sync + 'static {
         parameters.extend(values.iter().map(|(name, value)| (*name, value.as_ref())));
         let found = reader.query_first(statements.passes_sql, &parameters, |_| Ok(()))?;
         Ok(Some(found.is_some()))
+    }
+
+    /// Returns whether some rows may still have the form of an earlier version.
+    fn has_earlier_rows(&self, _reader: &Reader<'_>) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    /// Brings the next rows of an earlier version into the present form. Returns whether there are more.
+    /// [`update_all_earlier_rows`](crate::update_all_earlier_rows) calls this until there are none.
+    fn update_earlier_rows(&self, _writer: &Writer<'_>) -> Result<bool, SourceError> {
+        Ok(false)
     }
 
     /// Returns item and passage counts.

@@ -104,6 +104,7 @@ impl Database {
                 PROVENANCE_SCHEMA,
                 include_str!("../../../schemas/sqlite/media/0012_row_digests.sql"),
                 include_str!("../../../schemas/sqlite/media/0013_access_keys.sql"),
+                include_str!("../../../schemas/sqlite/media/0014_chunk_ranges.sql"),
             ],
             Self::Prompts => &[
                 include_str!("../../../schemas/sqlite/prompts/0001_core.sql"),

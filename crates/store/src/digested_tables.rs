@@ -14,7 +14,9 @@ const COLUMNS_SQL: &str =
     "SELECT name, type, pk, dflt_value FROM pragma_table_info(?1) ORDER BY cid";
 const IS_ORDINARY_SQL: &str =
     "SELECT 1 FROM sqlite_schema WHERE name = ?1 AND sql NOT LIKE '%WITHOUT ROWID%'";
-const IS_TABLE_SQL: &str = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+/// Returns a row if ?1 is a table.
+pub(super) const IS_TABLE_SQL: &str =
+    "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
 const SET_WRITING_SQL: &str = "UPDATE digest_state SET is_writing = ?1";
 
 /// Name of a table, and the source and identifier of the item of a row, in SQL.
@@ -47,7 +49,7 @@ const MEDIA: [TableItem; 7] = [
     ("Keywords", "NULL", "NULL"),
     ("MediaKeywords", "'media'", "media_id"),
     ("DocumentVersions", "'media'", "media_id"),
-    ("UnvectorizedMediaChunks", "'media'", "media_id"),
+    ("DocumentChunks", "'media'", "media_id"),
     ("Transcripts", "'media'", "media_id"),
     ("DocumentDates", "'media'", "media_id"),
 ];

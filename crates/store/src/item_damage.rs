@@ -91,7 +91,7 @@ const MEDIA: ItemTables = ItemTables {
     parts: &[
         ("DocumentDates", "stored.media_id = :id"),
         ("DocumentVersions", "stored.media_id = :id"),
-        ("UnvectorizedMediaChunks", "stored.media_id = :id"),
+        ("DocumentChunks", "stored.media_id = :id"),
         ("Transcripts", "stored.media_id = :id"),
     ],
     numbered_by: Some(("sqlite_autoindex_Media_1", "same.uuid = Media.uuid")),

@@ -11,6 +11,7 @@ use rusqlite::{
 
 use super::{
     DigestedTable, ReadOnlyFile, RowDamage, RowDamageKind, Store, StoreError,
+    digested_tables::IS_TABLE_SQL,
     file::{begin_immediate, configure_connection, open_connection},
     repaired_text::repaired_texts,
     row_digest::{decode_row, digest_of, encode_row},
@@ -141,6 +142,10 @@ impl DigestedTable {
             return Ok(Some(from));
         }
         for (path, backup) in backups {
+            // A copy of an earlier version may have the table under another name.
+            if !backup.prepare_cached(IS_TABLE_SQL)?.exists([self.name])? {
+                continue;
+            }
             let Some(encoded) = self.read_encoded(backup, row.key)? else { continue };
             if digest_of(&encoded) == digest
                 && let Ok(values) = decode_row(&encoded, self.columns.len())

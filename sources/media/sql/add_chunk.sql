@@ -1,8 +1,7 @@
 -- Inserts a chunk of a document.
-INSERT INTO UnvectorizedMediaChunks (
-    media_id, chunk_text, chunk_index, start_char, end_char, chunk_type, metadata, creation_date,
-    uuid, last_modified
+INSERT INTO DocumentChunks (
+    media_id, own_text, chunk_index, start_char, end_char, chunk_type, metadata, uuid, last_modified
 )
 VALUES (
-    :media_id, :text, :index, :start, :end, COALESCE(:type, 'text'), :metadata, :now, :uuid, :now
+    :media_id, :own_text, :index, :start, :end, COALESCE(:type, 'text'), :metadata, :uuid, :now
 );

@@ -3,9 +3,9 @@ SELECT
     count(*) AS items,
     (
         SELECT count(*)
-        FROM UnvectorizedMediaChunks
-        JOIN Media ON Media.id = UnvectorizedMediaChunks.media_id
-        WHERE UnvectorizedMediaChunks.deleted = 0 AND Media.deleted = 0 AND Media.is_trash = 0
+        FROM DocumentChunks
+        JOIN Media ON Media.id = DocumentChunks.media_id
+        WHERE DocumentChunks.deleted = 0 AND Media.deleted = 0 AND Media.is_trash = 0
     ) AS passages,
     max(last_modified) AS newest
 FROM Media

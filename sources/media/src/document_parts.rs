@@ -1,7 +1,5 @@
 //! Storing the chunks, the transcript and the analysis of a document.
 
-use std::collections::HashMap;
-
 use rusqlite::named_params;
 use uuid::Uuid;
 use vademecum_model::{GeneratedMediaData, MediaDraft, StoredChunk, Timestamp, Transcription};
@@ -9,6 +7,7 @@ use vademecum_search::{ChunkSizes, split_into_chunks};
 use vademecum_store::{StoreError, Writer};
 
 use crate::{
+    chunk_ranges::{chunk_spans, fill_chunk_texts, own_texts},
     sections::{SectionTracker, classify_chunk},
     transcript,
 };
@@ -16,7 +15,7 @@ use crate::{
 /// Deletes the analyses of a document.
 const FORGET_ANALYSIS_SQL: &str = "DELETE FROM DocumentVersions WHERE media_id = :media_id";
 /// Deletes the stored chunks of a document.
-const FORGET_CHUNKS_SQL: &str = "DELETE FROM UnvectorizedMediaChunks WHERE media_id = :media_id";
+const FORGET_CHUNKS_SQL: &str = "DELETE FROM DocumentChunks WHERE media_id = :media_id";
 /// Deletes the transcripts of a document.
 const FORGET_TRANSCRIPTS_SQL: &str = "DELETE FROM Transcripts WHERE media_id = :media_id";
 
@@ -32,9 +31,10 @@ pub(crate) fn replace_parts(
 ) -> Result<(), StoreError> {
     writer.execute(FORGET_CHUNKS_SQL, named_params! { ":media_id": id })?;
     let chunks = supplied_chunks(media).unwrap_or_else(|| chunk_media_text(media));
-    (0..)
-        .zip(&chunks)
-        .try_for_each(|(index, chunk)| insert_chunk(writer, id, index, chunk, now))?;
+    let own_texts = own_texts(&chunks, &media.content);
+    for ((index, chunk), own_text) in (0..).zip(&chunks).zip(own_texts) {
+        insert_chunk(writer, id, (index, own_text), chunk, now)?;
+    }
     replace_transcript(writer, id, media, now)?;
     replace_analysis(writer, id, media, now)
 }
@@ -47,17 +47,6 @@ fn supplied_chunks(media: &MediaDraft) -> Option<Vec<StoredChunk>> {
     (!chunks.is_empty() && is_of_text()).then(|| fill_chunk_texts(chunks.clone(), &media.content))
 }
 
-/// Fills in the text of chunks without one from their offsets in `content`.
-fn fill_chunk_texts(mut chunks: Vec<StoredChunk>, content: &str) -> Vec<StoredChunk> {
-    let texts = chunk_texts(&chunks, content);
-    for (chunk, text) in chunks.iter_mut().zip(texts) {
-        if chunk.text.is_empty() {
-            text.unwrap_or_default().clone_into(&mut chunk.text);
-        }
-    }
-    chunks
-}
-
 /// Returns the chunks to export: without texts that equal their span of `content`, and none at all
 /// if [`split_into_chunks`] produces the same ones.
 pub(crate) fn chunks_to_export(
@@ -67,32 +56,13 @@ pub(crate) fn chunks_to_export(
     if chunks == chunk_media_text(media) {
         return Vec::new();
     }
-    let texts = chunk_texts(&chunks, &media.content);
-    for (chunk, text) in chunks.iter_mut().zip(texts) {
-        if text == Some(chunk.text.as_str()) {
+    let spans = chunk_spans(&chunks, &media.content);
+    for (chunk, span) in chunks.iter_mut().zip(spans) {
+        if span == Some(chunk.text.as_str()) {
             chunk.text.clear();
         }
     }
     chunks
-}
-
-/// Returns the span of `content` for each chunk, or `None` where its offsets are missing or out of
-/// range.
-fn chunk_texts<'c>(chunks: &[StoredChunk], content: &'c str) -> Vec<Option<&'c str>> {
-    let place = |offset: Option<i64>| offset.and_then(|offset| usize::try_from(offset).ok());
-    let ends = chunks.iter().flat_map(|chunk| [place(chunk.start), place(chunk.end)]);
-    let mut offsets: Vec<usize> = ends.flatten().collect();
-    offsets.sort_unstable();
-    offsets.dedup();
-    let mut offsets = offsets.into_iter().peekable();
-    let letters = content.char_indices().map(|(at, _)| at).chain([content.len()]);
-    // One pass over the text resolves all offsets; one pass per chunk would be quadratic.
-    let bytes: HashMap<usize, usize> =
-        letters.enumerate().filter(|(offset, _)| offsets.next_if_eq(offset).is_some()).collect();
-    let text = |chunk: &StoredChunk| {
-        content.get(*bytes.get(&place(chunk.start)?)?..*bytes.get(&place(chunk.end)?)?)
-    };
-    chunks.iter().map(text).collect()
 }
 
 /// Splits the text into chunks of at most [`CHUNK_CHARS`] characters.
@@ -112,7 +82,7 @@ fn chunk_media_text(media: &MediaDraft) -> Vec<StoredChunk> {
 fn insert_chunk(
     writer: &Writer<'_>,
     id: i64,
-    index: i64,
+    (index, own_text): (i64, &str),
     chunk: &StoredChunk,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -120,7 +90,7 @@ fn insert_chunk(
         sql!("add_chunk"),
         named_params! {
             ":media_id": id,
-            ":text": chunk.text,
+            ":own_text": own_text,
             ":index": index,
             ":start": chunk.start,
             ":end": chunk.end,

@@ -1,13 +1,14 @@
 //! The media source: documents, articles, audio and video with their texts and transcripts.
 //!
-//! A document is stored with its chunks, so that a `loc` names the chunk of a match and reading can
-//! continue from there. Timed speech is stored as a transcript and read as the part `transcript` of
-//! the document.
+//! A document is stored with its chunks, which are ranges of its text, so that a `loc` names the chunk
+//! of a match and reading can continue from there. Timed speech is stored as a transcript and read as
+//! the part `transcript` of the document.
 
 #[macro_use]
 extern crate vademecum_source;
 
 mod change;
+mod chunk_ranges;
 mod document_parts;
 mod full_text;
 mod item_table;
@@ -24,7 +25,7 @@ use vademecum_model::{
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
 use vademecum_source::{FilterParameters, ItemStatements, Source, SourceError, shared_parameters};
-use vademecum_store::{Database, Reader, Writer};
+use vademecum_store::{Database, Reader, StoreError, Writer};
 
 use full_text::FULL_TEXT_TABLE;
 use item_table::ITEM_STATEMENTS;
@@ -97,6 +98,14 @@ impl Source for Media {
         tagging: &TagChange,
     ) -> Result<ChangedItem, SourceError> {
         change::update_tags(writer, id, tagging)
+    }
+
+    fn has_earlier_rows(&self, reader: &Reader<'_>) -> Result<bool, StoreError> {
+        chunk_ranges::has_repeated_texts(reader)
+    }
+
+    fn update_earlier_rows(&self, writer: &Writer<'_>) -> Result<bool, SourceError> {
+        Ok(chunk_ranges::forget_repeated_texts(writer, chunk_ranges::MAX_BATCH_COST)?)
     }
 
     fn item_kinds(&self, reader: &Reader<'_>) -> Result<Vec<(String, usize)>, SourceError> {

@@ -4,17 +4,23 @@ use rusqlite::{Row, named_params};
 use serde_json::{Map, Value, json};
 use vademecum_model::{
     Draft, DraftBody, GeneratedMediaData, Hit, ItemId, Loc, MediaDraft, RetrievalMode, SourceName,
-    StoredChunk, Timestamp, Uri,
+    Timestamp, Uri,
 };
 use vademecum_search::{ChunkSpan, GetRequest, Highlighter, HitRequest, Item};
 use vademecum_source::{SourceError, read_located_passage};
 use vademecum_store::{Reader, StoreError};
 
-use crate::{document_parts, sections::parse_section_path, transcript, transcript_start::start_at};
+use crate::{
+    chunk_ranges::{chunk_from_row, fill_chunk_texts},
+    document_parts,
+    sections::parse_section_path,
+    transcript,
+    transcript_start::start_at,
+};
 
 /// Reads the metadata of a stored chunk, which holds its section path.
 const SECTION_SQL: &str = "SELECT metadata \
-     FROM UnvectorizedMediaChunks \
+     FROM DocumentChunks \
      WHERE media_id = :media_id AND chunk_index = :index AND deleted = 0 AND metadata IS NOT NULL";
 
 /// A document as it is stored.
@@ -143,15 +149,8 @@ fn non_derivable_parts(
     media: &MediaDraft,
 ) -> Result<Option<GeneratedMediaData>, StoreError> {
     let parameters = named_params! { ":media_id": media_id };
-    let stored = reader.query_all(sql!("stored_chunks"), parameters, |row| {
-        Ok(StoredChunk {
-            text: row.get("chunk_text")?,
-            start: row.get("start_char")?,
-            end: row.get("end_char")?,
-            kind: row.get("chunk_type")?,
-            metadata: row.get("metadata")?,
-        })
-    })?;
+    let stored = reader.query_all(sql!("stored_chunks"), parameters, chunk_from_row)?;
+    let stored = fill_chunk_texts(stored, &media.content);
     let chunks = document_parts::chunks_to_export(stored, media);
     let analysis =
         reader.query_first(sql!("analysis"), parameters, |row| row.get("analysis_content"))?;

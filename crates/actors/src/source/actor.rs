@@ -5,7 +5,7 @@ use std::{mem, sync::Arc};
 
 use actix::prelude::*;
 use vademecum_model::SourceName;
-use vademecum_source::{Source, SourceError};
+use vademecum_source::{Source, SourceError, update_all_earlier_rows};
 use vademecum_store::Store;
 use vademecum_vault::links::read_outdated_links;
 
@@ -80,8 +80,8 @@ impl<T: Send + 'static> Handler<WriteSource<T>> for SourceActor {
 }
 
 impl SourceActor {
-    /// Rebuilds the full-text table in the background if it is of an earlier version. It is searched
-    /// meanwhile; writes wait.
+    /// Rebuilds the full-text table in the background if it is of an earlier version, and brings rows of an
+    /// earlier version into the present form. They are searched meanwhile; writes wait.
     fn update_index_once(&mut self) {
         if mem::replace(&mut self.is_index_checked, true) {
             return;
@@ -92,6 +92,13 @@ impl SourceActor {
         tokio::task::spawn_blocking(move || {
             if let Err(error) = read_outdated_links(&*source, &store, None) {
                 tracing::warn!(source = %source.name(), %error, "links were not read");
+            }
+            match update_all_earlier_rows(&*source, &store) {
+                Ok(true) => tracing::info!(source = %source.name(), "earlier rows were updated"),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::warn!(source = %source.name(), %error, "earlier rows were not updated");
+                }
             }
             let is_outdated = store.is_fts_table_outdated(&table);
             let updated = match is_outdated {
