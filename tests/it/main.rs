@@ -77,6 +77,7 @@ mod local_access;
 mod local_model;
 mod lost_updates;
 mod mcp_app;
+mod media_migration;
 mod methods;
 mod migration;
 mod named_items;

@@ -1,4 +1,4 @@
-//! Consistency checks and rebuilds of full-text tables.
+//! Consistency checks and rebuilds of full-text tables, and of the pages of a file.
 
 use std::time::Duration;
 
@@ -17,6 +17,12 @@ const FTS_VERSION_SQL: &str = "SELECT version FROM fts_versions WHERE table_name
 const MADE_AS_SQL: &str =
     "SELECT sql FROM sqlite_schema WHERE name = :table AND sql LIKE 'CREATE VIRTUAL TABLE %'";
 
+/// Size of the unused pages, and of all pages, in bytes.
+const UNUSED_SQL: &str = "SELECT freelist_count * page_size AS unused, page_count * page_size AS total \
+     FROM pragma_freelist_count, pragma_page_count, pragma_page_size";
+
+/// Size of unused pages up to which a file is compact, in bytes.
+const MIN_UNUSED_BYTES: i64 = 4 << 20;
 /// Maximum time to compare a full-text table with its rows.
 const CHECK_TIMEOUT: Duration = Duration::from_mins(10);
 
@@ -104,6 +110,16 @@ impl Store {
         refilled.and_then(|()| transaction.commit()).map_err(failed)
     }
 
+    /// Returns the size of the unused pages in bytes, if they are at least a quarter of the file and more
+    /// than 4 MiB. Rows that are written later use them.
+    pub fn large_unused_bytes(&self) -> Result<Option<u64>, StoreError> {
+        let (unused, total): (i64, i64) = self.read(Deadline::after(CHECK_TIMEOUT), |reader| {
+            reader.query_one(UNUSED_SQL, &[], |row| Ok((row.get("unused")?, row.get("total")?)))
+        })?;
+        let is_large = unused > MIN_UNUSED_BYTES && unused >= total / 4;
+        Ok(u64::try_from(unused).ok().filter(|_| is_large))
+    }
+
     /// Rewrites the whole file without unused pages. Other connections can read meanwhile; writers
     /// wait.
     pub fn compact(&self) -> Result<(), StoreError> {
@@ -153,6 +169,24 @@ mod tests {
                    SELECT i, 'word' || i || ' ' || hex(randomblob(50)), i, '' FROM n";
         execute(&store, sql, &[]);
         store
+    }
+
+    #[test]
+    fn large_unused_part_of_file_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Prompts, folder.path());
+        assert_eq!(store.large_unused_bytes().unwrap(), None);
+        let insert = "INSERT INTO Prompts (name, details, uuid, last_modified)
+                      VALUES (:name, zeroblob(3000000), :name, '')";
+        for name in ["a", "b", "c"] {
+            execute(&store, insert, &[(":name", &name)]);
+        }
+        execute(&store, "DELETE FROM Prompts WHERE name = 'a'", &[]);
+        assert_eq!(store.large_unused_bytes().unwrap(), None, "3 MB of 9 MB");
+        execute(&store, "DELETE FROM Prompts WHERE name = 'b'", &[]);
+        assert!(store.large_unused_bytes().unwrap().unwrap() > 5_900_000);
+        store.compact().unwrap();
+        assert_eq!(store.large_unused_bytes().unwrap(), None);
     }
 
     #[test]

@@ -461,6 +461,22 @@ mod tests {
         assert_eq!(store.check_integrity().unwrap().problems, []);
     }
 
+    #[test]
+    fn copy_without_the_table_heals_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = notes(folder.path());
+        let copy = folder.path().join("copy.db");
+        store.copy_to(&copy).unwrap();
+        let earlier = open_connection(&copy).unwrap();
+        earlier.execute_batch("ALTER TABLE note_keywords RENAME TO earlier_name").unwrap();
+        earlier.pragma_update(None, "journal_mode", "delete").unwrap();
+        damage(&store, "DELETE FROM note_keywords WHERE note_id = 'n3'");
+        let found = store.verify_rows().unwrap().damage;
+        assert_eq!(found.len(), 1);
+        let healed = store.heal_rows(&found, std::slice::from_ref(&copy), |_| Vec::new());
+        assert_eq!(healed.unwrap(), [None]);
+    }
+
     /// Returns the notes that a reader sees who must not see those with this tag.
     fn seen_without(store: &Store, tag: &str) -> Vec<String> {
         let mut access = ItemAccess::default();

@@ -11,19 +11,32 @@ use std::{
 
 use vademecum_actors::error_chain;
 use vademecum_import::{ImportOutcome, Ledger, LedgerEntry};
-use vademecum_model::{Deadline, SourceName};
-use vademecum_source::{Source, SourceError};
+use vademecum_model::Deadline;
+use vademecum_source::{Source, SourceError, are_rows_earlier, update_all_earlier_rows};
 use vademecum_store::{
     DamagedPart, Database, DerivedFtsTable, FtsDifferences, Store, StoreError, StoreHealth,
     StoreProblem, database_files, sidecar_path,
 };
 use vademecum_vault::links::{are_links_outdated, rebuild_links};
 
-use super::{clock, damaged_rows::DamagedRowsCheck, findings::CheckFindings};
-use crate::{file_error::FileError, text::format_count};
+use super::{
+    clock, damaged_rows::DamagedRowsCheck, database_condition::DatabaseCondition,
+    findings::CheckFindings,
+};
+use crate::{
+    file_error::FileError,
+    text::{format_bytes, format_count},
+};
 
 /// Remedy for damaged derived data.
 const REPAIR_HINT: &str = "`vademecum check --repair` rebuilds it";
+
+/// Remedy for unused pages.
+const COMPACT_HINT: &str =
+    "`vademecum check --repair` gives the space back; new items use it otherwise";
+/// Remedy for rows of an earlier version.
+const UPDATE_HINT: &str =
+    "the server updates them in the background; `vademecum check --repair` does so at once";
 
 /// Maximum time to read whether links are unread.
 const CHECK_TIMEOUT: Duration = Duration::from_mins(1);
@@ -239,22 +252,24 @@ impl DatabaseFile {
 
     fn read_condition(&self) -> Result<DatabaseCondition, StoreError> {
         let StoreHealth { schema, problems } = self.store.check_integrity()?;
-        let (mut drifts, mut outdated, mut unread_links) = (Vec::new(), Vec::new(), Vec::new());
-        let mut misspelt = Vec::new();
+        let mut condition = DatabaseCondition { schema, problems, ..DatabaseCondition::default() };
         // Damaged tables cannot be compared.
-        if problems.iter().all(|problem| problem.part == DamagedPart::FreePages) {
+        let is_readable = |problem: &StoreProblem| problem.part == DamagedPart::FreePages;
+        if condition.problems.iter().all(is_readable) {
             for derived in &self.derived {
                 let drift = self.store.count_fts_differences(derived)?;
-                drifts.extend((drift != FtsDifferences::default()).then_some((*derived, drift)));
+                condition
+                    .drifts
+                    .extend((drift != FtsDifferences::default()).then_some((*derived, drift)));
                 let is_outdated = self.store.is_fts_table_outdated(derived)?;
-                outdated.extend(is_outdated.then_some(*derived));
+                condition.outdated.extend(is_outdated.then_some(*derived));
                 // A collection is built again from its sources.
                 if !is_outdated
                     && drift == FtsDifferences::default()
                     && !self.sources.is_empty()
                     && !self.store.has_words_of_rows(derived)?
                 {
-                    misspelt.push(*derived);
+                    condition.misspelt.push(*derived);
                 }
             }
             for source in &self.sources {
@@ -262,11 +277,13 @@ impl DatabaseFile {
                 let is_outdated = self.store.read(Deadline::after(CHECK_TIMEOUT), |reader| {
                     are_links_outdated(reader, name)
                 })?;
-                unread_links.extend(is_outdated.then_some(name));
+                condition.unread_links.extend(is_outdated.then_some(name));
+                let has_earlier = are_rows_earlier(&**source, &self.store)?;
+                condition.earlier_rows.extend(has_earlier.then_some(name));
             }
+            condition.unused_bytes = self.store.large_unused_bytes()?;
         }
-        let closed = None;
-        Ok(DatabaseCondition { schema, problems, drifts, misspelt, outdated, unread_links, closed })
+        Ok(condition)
     }
 
     /// Reports all problems, each with its remedy.
@@ -306,6 +323,14 @@ impl DatabaseFile {
         for name in &condition.unread_links {
             let what = format!("the links of some items in {name} have not been read yet");
             findings.add_warning(&self.place, &what, REPAIR_HINT);
+        }
+        for name in &condition.earlier_rows {
+            let what = format!("some rows of {name} have the larger form of an earlier version");
+            findings.add_warning(&self.place, &what, UPDATE_HINT);
+        }
+        if let Some(bytes) = condition.unused_bytes {
+            let what = format!("{} of the file are unused", format_bytes(bytes));
+            findings.add_warning(&self.place, &what, COMPACT_HINT);
         }
     }
 
@@ -363,8 +388,13 @@ impl DatabaseFile {
         for source in self.sources.iter().filter(|it| condition.unread_links.contains(&it.name())) {
             rebuild_links(&**source, &self.store)?;
         }
-        // Compacting frees the pages of the previous tables.
-        let compact = is_whole && (rebuilt || has(&DamagedPart::FreePages));
+        let has_earlier_rows = !condition.earlier_rows.is_empty();
+        for source in self.sources.iter().filter(|it| condition.earlier_rows.contains(&it.name())) {
+            update_all_earlier_rows(&**source, &self.store)?;
+        }
+        // Compacting frees the pages of the previous tables and rows.
+        let is_loose = has(&DamagedPart::FreePages) || condition.unused_bytes.is_some();
+        let compact = is_whole && (rebuilt || has_earlier_rows || is_loose);
         if compact {
             self.store.compact()?;
         }
@@ -374,6 +404,7 @@ impl DatabaseFile {
             }
             (false, _) if !indexes.is_empty() => Some("its indexes were rebuilt"),
             (true, _) => Some("its full-text tables were rebuilt"),
+            (false, _) if has_earlier_rows => Some("its rows were updated"),
             (false, _) if has_unread_links => Some("the links of its items were read"),
             (false, true) => Some("unused pages were freed"),
             (false, false) => None,
@@ -447,40 +478,7 @@ enum RepairError {
     /// A table could not be rebuilt.
     #[error(transparent)]
     Rebuild(#[from] StoreError),
-    /// The links of items could not be read.
+    /// The links of items could not be read, or their rows not updated.
     #[error(transparent)]
-    ReadLinks(#[from] SourceError),
-}
-
-/// Problems of a database, and derived data that must be rebuilt.
-#[derive(Debug)]
-struct DatabaseCondition {
-    schema: usize,
-    problems: Vec<StoreProblem>,
-    drifts: Vec<(DerivedFtsTable, FtsDifferences)>,
-    /// Full-text tables with other words than their rows.
-    misspelt: Vec<DerivedFtsTable>,
-    /// Full-text tables of an earlier version.
-    outdated: Vec<DerivedFtsTable>,
-    /// Sources with items whose links have not been read.
-    unread_links: Vec<SourceName>,
-    /// The reason why it cannot be opened, if so.
-    closed: Option<String>,
-}
-
-impl DatabaseCondition {
-    fn closed(error: &StoreError) -> Self {
-        let closed = Some(error_chain(error));
-        let (problems, drifts, outdated) = (Vec::new(), Vec::new(), Vec::new());
-        let (misspelt, unread_links) = (Vec::new(), Vec::new());
-        Self { schema: 0, problems, drifts, misspelt, outdated, unread_links, closed }
-    }
-
-    fn is_healthy(&self) -> bool {
-        let is_current = self.drifts.is_empty()
-            && self.misspelt.is_empty()
-            && self.outdated.is_empty()
-            && self.unread_links.is_empty();
-        self.problems.is_empty() && is_current && self.closed.is_none()
-    }
+    UpdateItems(#[from] SourceError),
 }

@@ -6,6 +6,7 @@ mod archive;
 mod clock;
 mod custom_tools;
 mod damaged_rows;
+mod database_condition;
 mod database_files;
 mod disk;
 mod erasures;
