@@ -28,6 +28,7 @@ use super::{
     row_digest::register_row_digest,
     row_filter::register_connection_number,
     sidecar_path,
+    statement_trace::attach_statement_trace,
     verification_state::BackgroundVerification,
     writer::TableChanges,
 };
@@ -344,6 +345,7 @@ impl Store {
             if let Some(access) = &access {
                 restrict_connection(connection, database, access)?;
             }
+            attach_statement_trace(connection);
             connection.pragma_update(None, "query_only", true)
         });
         let readers = r2d2::Pool::builder()

@@ -44,6 +44,7 @@ mod schema_comparison;
 mod segments;
 mod sidecar_files;
 mod source_stats;
+mod statement_trace;
 mod term_page;
 mod term_postings;
 mod term_reader;

@@ -54,8 +54,8 @@ impl Server {
                     start.truncate(begin);
                     break address;
                 }
-                // A warning may come first, or the error of a custom tool.
-                None if line.contains(" WARN ") || line.contains(" ERROR ") => {}
+                // A warning may come first, the error of a custom tool, or the trace of a statement.
+                None if [" WARN ", " ERROR ", " TRACE "].iter().any(|it| line.contains(it)) => {}
                 None => panic!("the server did not start, {length}: {start}"),
             }
         };
