@@ -1,4 +1,4 @@
-//! Answers of recent filters on a database, and the rows that a restricted reader may not see.
+//! Answers of recent filters on a database, the rows that a restricted reader may not see, and counts.
 
 use std::{
     collections::BTreeMap,
@@ -8,15 +8,17 @@ use std::{
 
 use rusqlite::types::Value;
 use vademecum_fts5::RowBits;
+use vademecum_model::SourceStats;
 
 /// Number of filters whose answers are kept for a database. At a million rows, each takes 250 KB.
 const MAX_KEPT_FILTERS: usize = 16;
 
-/// Answers of recent filters on a database, and its hidden rows.
+/// Answers of recent filters on a database, its hidden rows, and the counts of its items.
 #[derive(Debug, Default)]
 pub(crate) struct FilterCache {
     answers: Mutex<Vec<Kept<FilterAnswers>>>,
     hidden: Mutex<Vec<Kept<Arc<[i64]>>>>,
+    counts: Mutex<Vec<Kept<SourceStats>>>,
 }
 
 /// A value of a filter, and the time of its last use.
@@ -77,7 +79,20 @@ impl FilterCache {
         keep(&mut lock(&self.hidden), key, rows);
     }
 
-    /// Removes what was not used for this time.
+    /// Returns the counts that a statement has returned in this state of the database.
+    pub(crate) fn counts(&self, key: &FilterKey) -> Option<SourceStats> {
+        let mut kept = lock(&self.counts);
+        let found = kept.iter_mut().find(|it| it.key == *key)?;
+        found.last_used = Instant::now();
+        Some(found.value)
+    }
+
+    /// Keeps counts, and removes those of earlier states.
+    pub(crate) fn put_counts(&self, key: FilterKey, counts: SourceStats) {
+        keep(&mut lock(&self.counts), key, counts);
+    }
+
+    /// Removes what was not used for this time. Counts are small, so they stay.
     pub(crate) fn remove_unused(&self, min_age: Duration) {
         lock(&self.answers).retain(|it| it.last_used.elapsed() < min_age);
         lock(&self.hidden).retain(|it| it.last_used.elapsed() < min_age);

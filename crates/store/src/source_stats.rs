@@ -2,7 +2,7 @@
 
 use vademecum_model::{ItemVersion, SourceStats, Timestamp};
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, filter_cache::FilterKey};
 
 impl Reader<'_> {
     /// Returns the item versions of a statement with the columns `key`, `id` and `stamp`.
@@ -12,16 +12,23 @@ impl Reader<'_> {
         })
     }
 
-    /// Returns the counts of a statement with the columns `items`, `passages` and `newest`.
-    pub fn query_source_stats(&self, sql: &str) -> Result<SourceStats, StoreError> {
+    /// Returns the counts of a statement with the columns `items`, `passages` and `newest`. They are kept until
+    /// the database changes, because a count reads each item, and judges it for a restricted reader.
+    pub fn query_source_stats(&self, sql: &'static str) -> Result<SourceStats, StoreError> {
+        let key = FilterKey::new(self, sql, &[])?;
+        if let Some(counts) = self.filter_cache().counts(&key) {
+            return Ok(counts);
+        }
         let count = |n: i64| usize::try_from(n).unwrap_or(0);
-        self.query_one(sql, &[], |row| {
+        let counts = self.query_one(sql, &[], |row| {
             let newest: Option<String> = row.get("newest")?;
             Ok(SourceStats {
                 items: count(row.get("items")?),
                 passages: count(row.get("passages")?),
                 newest: newest.and_then(|newest| Timestamp::parse(&newest).ok()),
             })
-        })
+        })?;
+        self.filter_cache().put_counts(key, counts);
+        Ok(counts)
     }
 }
