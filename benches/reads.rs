@@ -2,7 +2,8 @@
 //!
 //! Libraries of notes with web addresses and links to other notes are filled. Each call is made
 //! once for each of a number of notes that were not read before, as whole JSON messages:
-//! `knowledge.get`, `fetch`, `knowledge.links`, `knowledge.list` and `knowledge.search`.
+//! `knowledge.get`, `fetch`, `knowledge.links`, `knowledge.list`, `knowledge.search` and recall; first for a
+//! caller who sees all items, then for one with a rule that hides items by a tag.
 //!
 //! The targets: `get` costs at most twice as much as `fetch`, and at most 1.2 times as much in the
 //! larger of two libraries whose notes are alike; 95 % of the `links` take at most 20 ms of CPU time.
@@ -20,7 +21,7 @@ use clap::Parser;
 use serde_json::{Value, json};
 use vademecum::app::App;
 use vademecum_benches::{CommonOptions, Timing, find_source};
-use vademecum_core::config::Settings;
+use vademecum_core::config::{Deny, Settings};
 use vademecum_model::{ChangeAuthor, Draft, DraftBody, NoteDraft, SourceName};
 use vademecum_source::SourceError;
 use vademecum_store::{Durability, Store};
@@ -75,15 +76,27 @@ fn library_shape(text: &str) -> Result<LibraryShape, String> {
 }
 
 /// The calls, in the order in which they are made.
-const CALLS: [&str; 5] = ["get", "fetch", "links", "list", "search"];
+const CALLS: [&str; 6] = ["get", "fetch", "links", "list", "search", "recall"];
+
+/// Whether the caller sees all items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Caller {
+    Unrestricted,
+    Restricted,
+}
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
+    let temporary = tempfile::tempdir()?;
+    let folder = arguments.keep.as_deref().unwrap_or(temporary.path());
     let mut results = Vec::new();
     let measured: Result<Vec<_>> = actix::System::new().block_on(async {
         let mut measured = Vec::new();
-        for shape in &arguments.libraries {
-            measured.push((*shape, measure(*shape, &arguments, &mut results).await?));
+        for caller in [Caller::Unrestricted, Caller::Restricted] {
+            for shape in &arguments.libraries {
+                let medians = measure(*shape, caller, (&arguments, folder), &mut results).await?;
+                measured.push((*shape, caller, medians));
+            }
         }
         Ok(measured)
     });
@@ -94,20 +107,24 @@ fn main() -> Result<()> {
 /// Fills a library and measures each call. Returns the median CPU time of each, in milliseconds.
 async fn measure(
     shape: LibraryShape,
-    arguments: &Arguments,
+    caller: Caller,
+    (arguments, folder): (&Arguments, &Path),
     results: &mut Vec<Value>,
 ) -> Result<[f64; CALLS.len()]> {
     let LibraryShape { notes, addresses, links } = shape;
-    let (temporary, reads) = (tempfile::tempdir()?, arguments.reads);
-    let data = arguments.keep.as_deref().unwrap_or(temporary.path());
-    let data = data.join(format!("reads-{notes}-{addresses}-{links}"));
+    let reads = arguments.reads;
+    let data = folder.join(format!("reads-{notes}-{addresses}-{links}"));
     let uris = open_or_fill(&data, shape)?;
     let mut settings = Settings::default();
     settings.storage.data = Some(data);
+    if caller == Caller::Restricted {
+        settings.deny.push(Deny { tags: vec!["hidden".to_owned()], ..Deny::default() });
+    }
     let app = App::new(settings)?;
-    // The first call of a process opens the library.
+    // The first calls of a process open the library, and judge its items.
     call(&app, "knowledge.list", &json!({ "limit": 1 })).await?;
-    print_library(shape);
+    call(&app, "knowledge.search", &json!({ "query": "number0" })).await?;
+    print_library(shape, caller);
     let mut medians = [0.0; CALLS.len()];
     for (place, name) in CALLS.into_iter().enumerate() {
         let mut times = Vec::with_capacity(reads);
@@ -115,6 +132,11 @@ async fn measure(
             // Each call reads other notes.
             let note = (number * CALLS.len() + place) * shape.notes / (reads * CALLS.len());
             let uri = uris.get(note).context("no note has this number")?;
+            if name == "recall" {
+                let prompt = format!("what do I know of {}", own_words(note));
+                times.push(send(&app, "vademecum/recall", &json!({ "prompt": prompt })).await?.1);
+                continue;
+            }
             let (tool, arguments) = match name {
                 "get" => ("knowledge.get", json!({ "uri": uri })),
                 "fetch" => ("fetch", json!({ "id": uri })),
@@ -127,7 +149,8 @@ async fn measure(
         let figures = Figures::new(times);
         figures.print(name);
         results.push(json!({
-            "notes": shape.notes, "addresses": shape.addresses, "links": shape.links, "call": name,
+            "notes": shape.notes, "addresses": shape.addresses, "links": shape.links,
+            "restricted": caller == Caller::Restricted, "call": name,
             "median_ms": figures.median, "p95_ms": figures.p95, "max_ms": figures.max,
         }));
         if let Some(median) = medians.get_mut(place) {
@@ -151,16 +174,21 @@ fn open_or_fill(data: &Path, shape: LibraryShape) -> Result<Vec<String>> {
     Ok(uris)
 }
 
-/// Makes one call and returns its CPU time.
+/// Calls a tool and returns its CPU time.
 async fn call(app: &App, tool: &str, arguments: &Value) -> Result<Duration> {
-    let message = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": { "name": tool, "arguments": arguments },
-    });
+    let params = json!({ "name": tool, "arguments": arguments });
+    let (answer, time) = send(app, "tools/call", &params).await?;
+    ensure!(answer["result"]["isError"] == false, "{tool} {arguments}: {answer}");
+    Ok(time)
+}
+
+/// Sends one message and returns the answer and the CPU time.
+async fn send(app: &App, method: &str, params: &Value) -> Result<(Value, Duration)> {
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
     let (answer, time) = Timing::measure(app.handle_message(&message.to_string())).await;
     let answer: Value = serde_json::from_str(&answer.context("no answer")?)?;
-    ensure!(answer["result"]["isError"] == false, "{tool} {arguments}: {answer}");
-    Ok(time.cpu)
+    ensure!(answer["error"].is_null(), "{method}: {answer}");
+    Ok((answer, time.cpu))
 }
 
 /// Saves the notes as an import does, with their links. Returns their URIs.
@@ -236,25 +264,25 @@ impl Figures {
 }
 
 #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
-fn print_library(shape: LibraryShape) {
+fn print_library(shape: LibraryShape, caller: Caller) {
     let LibraryShape { notes, addresses, links } = shape;
-    println!("\n{notes} notes of {addresses} addresses and {links} links");
+    println!("\n{notes} notes of {addresses} addresses and {links} links, {caller:?}");
 }
 
 #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
-fn print_ratios(measured: &[(LibraryShape, [f64; CALLS.len()])]) {
+fn print_ratios(measured: &[(LibraryShape, Caller, [f64; CALLS.len()])]) {
     println!();
-    for (shape, [get, fetch, ..]) in measured {
+    for (shape, caller, [get, fetch, ..]) in measured {
         let ratio = get / fetch;
         let verdict = if ratio <= MAX_GET_TO_FETCH { "kept" } else { "missed" };
         println!(
-            "{} notes: get {ratio:.2} × fetch, target {MAX_GET_TO_FETCH}: {verdict}",
+            "{} notes, {caller:?}: get {ratio:.2} × fetch, target {MAX_GET_TO_FETCH}: {verdict}",
             shape.notes
         );
     }
     for pair in measured.windows(2) {
-        let [(small, before), (large, after)] = pair else { continue };
-        if (small.addresses, small.links) != (large.addresses, large.links) {
+        let [(small, caller, before), (large, other_caller, after)] = pair else { continue };
+        if (small.addresses, small.links, caller) != (large.addresses, large.links, other_caller) {
             continue;
         }
         for (name, (before, after)) in CALLS.iter().zip(before.iter().zip(after)) {
