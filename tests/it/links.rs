@@ -1,6 +1,5 @@
 //! End-to-end tests of links between items.
 
-use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 
 use crate::{
@@ -34,12 +33,12 @@ fn uri_at(client: &impl McpClient, path: &str) -> Value {
     item["meta"]["uri"].clone()
 }
 
-fn links(client: &impl McpClient, uri: &Value) -> Value {
+pub(crate) fn links(client: &impl McpClient, uri: &Value) -> Value {
     client.call_tool("knowledge.links", &json!({ "uri": uri, "limit": 1000 }))
 }
 
 /// Returns the links of a list as `kind title#fragment`, in order.
-fn shown(links: &Value, list: &str) -> Vec<String> {
+pub(crate) fn shown(links: &Value, list: &str) -> Vec<String> {
     let of = |link: &Value| {
         let text = |field: &str| link[field].as_str().unwrap_or_default().to_owned();
         let name = if link["title"].is_null() { text("text") } else { text("title") };
@@ -388,35 +387,6 @@ fn search_finds_only_linked_items() {
     assert_eq!(linked(&some["uri"]), uris[1..2]);
     let none = create_note(&client, "None", "Links to nothing.");
     assert!(linked(&none["uri"]).is_empty());
-}
-
-/// Removes the links from the database of notes, as if an earlier version had written it.
-fn forget_links(library: &Library) {
-    let path = library.data_folder().join("users/local/chacha.db");
-    let database = Connection::open_with_flags(path, OpenFlags::default()).unwrap();
-    let sql = "DELETE FROM links; DELETE FROM link_names; DELETE FROM link_versions;";
-    database.execute_batch(sql).unwrap();
-}
-
-#[test]
-fn links_of_an_earlier_library_are_read() {
-    let library = Library::with_notes([("Start", "[[End]]"), ("End", "x")]);
-    forget_links(&library);
-    let found = library.run(&["links", "Start"]);
-    assert!(found.stdout.contains("Links to: 1"), "{found:?}");
-    assert!(library.run(&["check"]).stdout.matches("have not been read").count() < 3);
-    forget_links(&library);
-    let checked = library.run(&["check"]);
-    assert!(checked.stdout.contains("the links of some items in notes"), "{checked:?}");
-    let repaired = library.run(&["check", "--repair"]);
-    assert!(repaired.stdout.contains("the links of its items were read"), "{repaired:?}");
-    assert!(!library.run(&["check"]).stdout.contains("links"));
-    let path = library.data_folder().join("users/local/chacha.db");
-    let count: i64 = Connection::open_with_flags(path, OpenFlags::default())
-        .unwrap()
-        .query_row("SELECT count(*) FROM links", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(count, 1);
 }
 
 #[test]

@@ -129,6 +129,7 @@ mod sql_driver;
 #[cfg(target_os = "linux")]
 mod sqlite_limits;
 mod stdio;
+mod stored_links;
 mod streams;
 mod superseded_items;
 mod table_collections;

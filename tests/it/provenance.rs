@@ -205,6 +205,7 @@ fn earlier_library_names_the_agents_of_its_journal() {
     database
         .execute_batch(
             "DROP TABLE provenance; DROP TABLE row_digests; DROP TABLE digest_state;
+             DROP TABLE link_items; DROP TABLE link_addresses;
              PRAGMA user_version = 14",
         )
         .unwrap();

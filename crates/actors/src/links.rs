@@ -16,7 +16,7 @@ use serde::Deserialize;
 use vademecum_model::{Deadline, ItemRef, SourceName, Uri};
 use vademecum_source::SourceError;
 use vademecum_vault::links::{
-    LinkKind, LinkLookup, LinkPlace, LinkResolver, LinkRows, QuotingItem, StoredLink,
+    Link, LinkKey, LinkKind, LinkLookup, LinkPlace, LinkResolver, LinkRows, QuotingItem, StoredLink,
 };
 
 use super::source::SourceHandle;
@@ -25,6 +25,8 @@ use super::source::SourceHandle;
 const MAX_SHARED_ADDRESSES: usize = 100;
 /// An address that more items share than this says nothing about them.
 const MAX_SHARING_ITEMS: usize = 30;
+/// Number of linking items whose texts are read for the contexts of their links, on a page of the item.
+const CONTEXTS_ON_PAGE: usize = 40;
 
 /// The links of one library, as far as its caller sees the items.
 #[derive(Debug)]
@@ -95,11 +97,13 @@ impl LinkGraph {
     }
 
     /// Returns the links of an item; `None` if it does not exist for the caller. Costs one request to
-    /// the source of the item, and one to each source.
+    /// the source of the item, one to each source, and one to each source of items that link to it.
+    /// The first `contexts` of these have the contexts of their links.
     pub async fn item_links(
         &self,
         uri: &Uri,
         direction: LinkDirection,
+        contexts: usize,
     ) -> Result<Option<ItemLinks>, SourceError> {
         let own = self.lookup(|source| {
             let ids = ids_in(source, std::slice::from_ref(uri));
@@ -107,7 +111,7 @@ impl LinkGraph {
             let text_of = ids.first().filter(|_| has_incoming).cloned();
             LinkLookup { text_of, ..own_rows(ids, &[], direction) }
         });
-        self.links_of_rows(own.await?, uri, direction).await
+        self.links_of_rows(own.await?, uri, (direction, contexts)).await
     }
 
     /// Returns all links of an item whose own rows were read; `own` is `None` if the links of items of an
@@ -117,9 +121,10 @@ impl LinkGraph {
         own: Option<LinkRows>,
         uri: &Uri,
     ) -> Result<Option<ItemLinks>, SourceError> {
+        let both = LinkDirection::Both;
         match own {
-            Some(own) => self.links_of_rows(own, uri, LinkDirection::Both).await,
-            None => self.item_links(uri, LinkDirection::Both).await,
+            Some(own) => self.links_of_rows(own, uri, (both, CONTEXTS_ON_PAGE)).await,
+            None => self.item_links(uri, both, CONTEXTS_ON_PAGE).await,
         }
     }
 
@@ -127,7 +132,7 @@ impl LinkGraph {
         &self,
         mut own: LinkRows,
         uri: &Uri,
-        direction: LinkDirection,
+        (direction, contexts): (LinkDirection, usize),
     ) -> Result<Option<ItemLinks>, SourceError> {
         let has_out = direction != LinkDirection::In;
         let Some(item) = item_ref(&own.titles, uri) else { return Ok(None) };
@@ -135,14 +140,23 @@ impl LinkGraph {
         let of_kind = |kind| own.links.iter().filter(move |link| link.link.kind == kind);
         let quotes = of_kind(LinkKind::Quote).map(|link| link.link.target.clone()).collect();
         let lookup = LinkLookup {
-            shared_keys: distinct(of_kind(LinkKind::Address).map(|link| &link.link.key)),
+            shared_keys: if has_out {
+                distinct(of_kind(LinkKind::Address).map(|link| link.link.key))
+            } else {
+                Vec::new()
+            },
             quoting_item: Some(Arc::new(QuotingItem { uri: uri.clone(), quotes, text })),
             ..connected_rows(&own, &[], direction)
         };
         let mut rows = self.lookup(|_| lookup.clone()).await?;
         let (shared, quoted) = (take(&mut rows.shared), take(&mut rows.quoted));
         let quoting = take(&mut rows.quoting);
-        let ConnectedItems { out, incoming, titles } = connect(own, rows);
+        let ConnectedItems { out, mut incoming, titles } = connect(own, rows);
+        let mut quoting: Vec<_> = quoting
+            .into_iter()
+            .filter_map(|link| with_ends(link, Some(item.clone()), &titles))
+            .collect();
+        self.add_contexts([&mut incoming, &mut quoting], contexts).await?;
         let of_kind =
             |kind| out.iter().filter(move |it| it.link.link.kind == kind).collect::<Vec<_>>();
         let quotes = of_kind(LinkKind::Quote);
@@ -154,10 +168,54 @@ impl LinkGraph {
         let shared = rarest_addresses(&of_kind(LinkKind::Address), shared, uri);
         let shared = shared.into_iter().filter_map(|link| with_ends(link, None, &titles));
         let shared = shared.collect();
-        let quoting = quoting.into_iter();
-        let quoting = quoting.filter_map(|link| with_ends(link, Some(item.clone()), &titles));
-        let quoting = quoting.collect();
         Ok(Some(ItemLinks { item, out, quoted, shared, incoming, quoting }))
+    }
+
+    /// Replaces links that were found by their keys by those in the texts of their items, which have contexts,
+    /// for the first `limit` items. A link that a text has several times is there several times.
+    async fn add_contexts(
+        &self,
+        found: [&mut Vec<ResolvedLink>; 2],
+        limit: usize,
+    ) -> Result<(), SourceError> {
+        let mut items: Vec<Uri> = Vec::new();
+        for link in found.iter().flat_map(|links| links.iter()) {
+            if !items.contains(&link.from.uri) {
+                items.push(link.from.uri.clone());
+            }
+            if items.len() >= limit {
+                break;
+            }
+        }
+        let texts = self.lookup(|source| LinkLookup {
+            links_of: ids_in(source, &items),
+            ..LinkLookup::default()
+        });
+        let mut in_texts: HashMap<Uri, Vec<Link>> = HashMap::new();
+        for StoredLink { from, link } in texts.await?.links {
+            in_texts.entry(from).or_default().push(link);
+        }
+        for links in found {
+            for known in take(links) {
+                let of_item = in_texts.get(&known.from.uri).into_iter().flatten();
+                let same = of_item.filter(|it| is_same_link(it, &known.link.link)).cloned();
+                let same = same.map(|link| ResolvedLink {
+                    link: StoredLink { from: known.from.uri.clone(), link },
+                    ..known.clone()
+                });
+                let before = links.len();
+                links.extend(same);
+                if links.len() == before {
+                    links.push(known);
+                }
+            }
+            // Those of an item are in the order of its text; items that were not read stay at the end.
+            links.sort_by_key(|it| {
+                let place = items.iter().position(|item| *item == it.from.uri);
+                (place.unwrap_or(items.len()), it.link.link.position)
+            });
+        }
+        Ok(())
     }
 
     /// Returns the links of items. Empty `kinds` are all. Costs one request to each source of the
@@ -265,10 +323,13 @@ fn own_rows(ids: Vec<String>, kinds: &[LinkKind], direction: LinkDirection) -> L
 
 /// Returns the lookup of what the own links of items may lead to, and of the links to their names.
 fn connected_rows(own: &LinkRows, kinds: &[LinkKind], direction: LinkDirection) -> LinkLookup {
-    let named = own.names.iter().map(|name| &name.name.key);
+    let named = own.names.iter().map(|name| name.name.key);
     let linked_keys = if direction == LinkDirection::Out { Vec::new() } else { distinct(named) };
-    let keys = distinct(own.links.iter().map(|link| &link.link.key).chain(&linked_keys));
-    LinkLookup { keys, linked_keys, kinds: kinds.to_vec(), ..LinkLookup::default() }
+    let linking = own.links.iter().map(|link| link.link.key);
+    let keys = distinct(linking.chain(linked_keys.iter().copied()));
+    let uris: BTreeSet<Uri> = own.links.iter().filter_map(|it| it.link.target_uri()).collect();
+    let uris = uris.into_iter().collect();
+    LinkLookup { keys, uris, linked_keys, kinds: kinds.to_vec(), ..LinkLookup::default() }
 }
 
 /// Resolves the own links of items, and the links of other items to them.
@@ -276,9 +337,9 @@ fn connect(own: LinkRows, rows: LinkRows) -> ConnectedItems {
     let items: BTreeSet<Uri> = own.titles.keys().cloned().collect();
     let mut titles = own.titles;
     titles.extend(rows.titles);
-    let mut names = own.names;
-    names.extend(rows.names);
-    let resolver = LinkResolver::new(names.clone(), names);
+    let mut places = own.places;
+    places.extend(rows.places);
+    let resolver = LinkResolver::new(own.names.into_iter().chain(rows.names), places);
     let out = resolve_all(own.links, &resolver, &titles);
     let mut incoming = resolve_all(rows.links, &resolver, &titles);
     incoming.retain(|it| {
@@ -288,19 +349,23 @@ fn connect(own: LinkRows, rows: LinkRows) -> ConnectedItems {
 }
 
 /// Returns the links in `sharing` to those of the addresses that lead to no item, one of each other
-/// item, the rarest addresses first.
+/// item, the rarest addresses first, each written as in the item.
 fn rarest_addresses(
     addresses: &[&ResolvedLink],
     sharing: Vec<StoredLink>,
     item: &Uri,
 ) -> Vec<StoredLink> {
     let unresolved = addresses.iter().filter(|it| it.target.is_none());
-    let mut keys = distinct(unresolved.map(|it| &it.link.link.key));
-    keys.truncate(MAX_SHARED_ADDRESSES);
-    let mut by_key: BTreeMap<String, BTreeMap<Uri, StoredLink>> = BTreeMap::new();
-    for link in sharing {
-        if link.from != *item && keys.binary_search(&link.link.key).is_ok() {
-            let sharing = by_key.entry(link.link.key.clone()).or_default();
+    let own: BTreeMap<LinkKey, &Link> =
+        unresolved.rev().map(|it| (it.link.link.key, &it.link.link)).collect();
+    let own: BTreeMap<_, _> = own.into_iter().take(MAX_SHARED_ADDRESSES).collect();
+    let mut by_key: BTreeMap<LinkKey, BTreeMap<Uri, StoredLink>> = BTreeMap::new();
+    for mut link in sharing {
+        if link.from != *item
+            && let Some(own) = own.get(&link.link.key)
+        {
+            link.link.target.clone_from(&own.target);
+            let sharing = by_key.entry(link.link.key).or_default();
             sharing.entry(link.from.clone()).or_insert(link);
         }
     }
@@ -310,14 +375,21 @@ fn rarest_addresses(
     shared.into_iter().flat_map(BTreeMap::into_values).collect()
 }
 
+/// Returns whether a link in a text is the one that was found by its key. Addresses have no target then.
+fn is_same_link(in_text: &Link, found: &Link) -> bool {
+    let is_target = found.target.is_empty() || in_text.target == found.target;
+    (in_text.kind, in_text.key, &in_text.fragment) == (found.kind, found.key, &found.fragment)
+        && is_target
+}
+
 /// Returns the identifiers of the items of one source.
 fn ids_in(source: SourceName, items: &[Uri]) -> Vec<String> {
     items.iter().filter(|uri| uri.source == source).map(|uri| uri.id.clone()).collect()
 }
 
-fn distinct<'a>(keys: impl Iterator<Item = &'a String>) -> Vec<String> {
-    let keys: BTreeSet<&String> = keys.collect();
-    keys.into_iter().cloned().collect()
+fn distinct(keys: impl Iterator<Item = LinkKey>) -> Vec<LinkKey> {
+    let keys: BTreeSet<LinkKey> = keys.collect();
+    keys.into_iter().collect()
 }
 
 fn item_ref(titles: &HashMap<Uri, String>, uri: &Uri) -> Option<ItemRef> {

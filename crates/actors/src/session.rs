@@ -553,7 +553,7 @@ mod tests {
         let graph = library.link_graph(Deadline::after(Duration::from_mins(1)));
         let uri = Uri::item(SourceName::Notes, "1".to_owned());
         // This records that all links are read.
-        graph.item_links(&uri, LinkDirection::Both).await.unwrap().unwrap();
+        graph.item_links(&uri, LinkDirection::Both, 10).await.unwrap().unwrap();
         let sources = SourceName::ALL.len();
 
         counter::take();
@@ -564,12 +564,13 @@ mod tests {
         assert_eq!(item.backlinks.map(|it| it.total), Some(1));
         assert_eq!(item.meta.superseded_by.len(), 1);
 
-        let links = graph.item_links(&uri, LinkDirection::Both).await.unwrap().unwrap();
-        assert_eq!(counter::take(), 1 + sources, "links");
+        let links = graph.item_links(&uri, LinkDirection::Both, 10).await.unwrap().unwrap();
+        // The text of the item that links to it is read for the context.
+        assert_eq!(counter::take(), 1 + sources + 1, "links");
         assert_eq!((links.quoted.len(), links.shared.len()), (1, 1));
-        for direction in [LinkDirection::In, LinkDirection::Out] {
-            graph.item_links(&uri, direction).await.unwrap().unwrap();
-            assert_eq!(counter::take(), 1 + sources, "links {direction:?}");
+        for (direction, contexts) in [(LinkDirection::In, 1), (LinkDirection::Out, 0)] {
+            graph.item_links(&uri, direction, 10).await.unwrap().unwrap();
+            assert_eq!(counter::take(), 1 + sources + contexts, "links {direction:?}");
         }
         let items = [uri];
         let linked = graph.connected_items(&items, &[], LinkDirection::Out).await.unwrap();
@@ -589,7 +590,7 @@ mod tests {
         };
         let context = CallContext::default();
         let read = library.read_item_with_links(SourceName::Notes, get, context).await;
-        assert_eq!(counter::take(), 1 + 1 + sources, "item of a page");
+        assert_eq!(counter::take(), 1 + 1 + sources + 1, "item of a page");
         let (item, links) = read.unwrap();
         assert_eq!(item.meta.superseded_by.len(), 1);
         assert_eq!(links.unwrap().quoted.len(), 1);

@@ -28,7 +28,7 @@ use crate::{
 
 /// Returns a row if some item supersedes another one.
 const HAS_SUPERSESSIONS_SQL: &str =
-    "SELECT 1 FROM links WHERE kind IN ('supersedes', 'superseded_by') LIMIT 1";
+    "SELECT 1 FROM links INDEXED BY links_superseding WHERE kind IN (11, 12) LIMIT 1";
 
 /// Named parameters of a `passes` statement.
 pub type FilterParameters = Vec<(&'static str, Box<dyn ToSql>)>;

@@ -4,10 +4,35 @@
 const JOURNAL_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/journal.sql");
 /// The tables of links, the same in each database with items.
 const LINKS_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/links.sql");
+/// The tables of links in fewer bytes, the same in each database with items.
+const LINKS_BY_KEY_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/links_by_key.sql");
 /// The tables about the agents that wrote items, the same in each database with items.
 const PROVENANCE_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/provenance.sql");
 /// The state of a file that follows an archive, the same in each database that can.
 const ARCHIVE_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/archive.sql");
+
+/// The migrations of notes, chats and characters.
+const CHACHA_MIGRATIONS: &[&str] = &[
+    include_str!("../../../schemas/sqlite/chacha/0001_core.sql"),
+    include_str!("../../../schemas/sqlite/chacha/0002_words.sql"),
+    include_str!("../../../schemas/sqlite/chacha/0003_message_metadata.sql"),
+    include_str!("../../../schemas/sqlite/chacha/0004_changed.sql"),
+    include_str!("../../../schemas/sqlite/chacha/0005_character_texts.sql"),
+    include_str!("../../../schemas/sqlite/chacha/0006_portable_view.sql"),
+    include_str!("../../../schemas/sqlite/chacha/0007_fts_versions.sql"),
+    include_str!("../../../schemas/sqlite/chacha/0008_fts_version_3.sql"),
+    include_str!("../../../schemas/sqlite/chacha/0009_note_names.sql"),
+    include_str!("../../../schemas/sqlite/chacha/0010_chat_passages.sql"),
+    JOURNAL_SCHEMA,
+    include_str!("../../../schemas/sqlite/chacha/0012_list_indexes.sql"),
+    LINKS_SCHEMA,
+    ARCHIVE_SCHEMA,
+    PROVENANCE_SCHEMA,
+    include_str!("../../../schemas/sqlite/chacha/0016_row_digests.sql"),
+    include_str!("../../../schemas/sqlite/chacha/0017_access_keys.sql"),
+    LINKS_BY_KEY_SCHEMA,
+    include_str!("../../../schemas/sqlite/chacha/0019_link_digests.sql"),
+];
 
 /// A database of a library, or of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -71,25 +96,7 @@ impl Database {
     /// have run.
     pub fn migrations(self) -> &'static [&'static str] {
         match self {
-            Self::Chacha => &[
-                include_str!("../../../schemas/sqlite/chacha/0001_core.sql"),
-                include_str!("../../../schemas/sqlite/chacha/0002_words.sql"),
-                include_str!("../../../schemas/sqlite/chacha/0003_message_metadata.sql"),
-                include_str!("../../../schemas/sqlite/chacha/0004_changed.sql"),
-                include_str!("../../../schemas/sqlite/chacha/0005_character_texts.sql"),
-                include_str!("../../../schemas/sqlite/chacha/0006_portable_view.sql"),
-                include_str!("../../../schemas/sqlite/chacha/0007_fts_versions.sql"),
-                include_str!("../../../schemas/sqlite/chacha/0008_fts_version_3.sql"),
-                include_str!("../../../schemas/sqlite/chacha/0009_note_names.sql"),
-                include_str!("../../../schemas/sqlite/chacha/0010_chat_passages.sql"),
-                JOURNAL_SCHEMA,
-                include_str!("../../../schemas/sqlite/chacha/0012_list_indexes.sql"),
-                LINKS_SCHEMA,
-                ARCHIVE_SCHEMA,
-                PROVENANCE_SCHEMA,
-                include_str!("../../../schemas/sqlite/chacha/0016_row_digests.sql"),
-                include_str!("../../../schemas/sqlite/chacha/0017_access_keys.sql"),
-            ],
+            Self::Chacha => CHACHA_MIGRATIONS,
             Self::Media => &[
                 include_str!("../../../schemas/sqlite/media/0001_core.sql"),
                 include_str!("../../../schemas/sqlite/media/0002_words.sql"),
@@ -105,6 +112,8 @@ impl Database {
                 include_str!("../../../schemas/sqlite/media/0012_row_digests.sql"),
                 include_str!("../../../schemas/sqlite/media/0013_access_keys.sql"),
                 include_str!("../../../schemas/sqlite/media/0014_chunk_ranges.sql"),
+                LINKS_BY_KEY_SCHEMA,
+                include_str!("../../../schemas/sqlite/media/0016_link_digests.sql"),
             ],
             Self::Prompts => &[
                 include_str!("../../../schemas/sqlite/prompts/0001_core.sql"),
@@ -119,6 +128,8 @@ impl Database {
                 PROVENANCE_SCHEMA,
                 include_str!("../../../schemas/sqlite/prompts/0011_row_digests.sql"),
                 include_str!("../../../schemas/sqlite/prompts/0012_access_keys.sql"),
+                LINKS_BY_KEY_SCHEMA,
+                include_str!("../../../schemas/sqlite/prompts/0014_link_digests.sql"),
             ],
             Self::Imports => &[
                 include_str!("../../../schemas/sqlite/imports/0001_files.sql"),

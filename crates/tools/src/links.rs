@@ -8,7 +8,7 @@ use vademecum_actors::{CallError, ItemLinks, LinkDirection, LinkGraph, ResolvedL
 use vademecum_mcp::RequestContext;
 use vademecum_model::{ItemRef, SourceName, Uri};
 use vademecum_source::SourceError;
-use vademecum_vault::links::{LinkKind, resolve_file};
+use vademecum_vault::links::{FilePaths, LinkKind};
 
 use super::{
     Tool, ToolOutput, ToolResult, ToolServices,
@@ -143,7 +143,7 @@ impl Tool for KnowledgeLinks {
         let graph = library.link_graph(services.deadline(call));
         let limit = self.limit.map_or(DEFAULT_LIMIT, |limit| limit.0);
         let direction = self.direction.unwrap_or_default();
-        let Some(links) = graph.item_links(&uri, direction).await? else {
+        let Some(links) = graph.item_links(&uri, direction, limit).await? else {
             return Err(CallError::NotFound(format!("uri: no item `{}`", self.uri)));
         };
         let mut response = services.list_links(call, links, direction, limit).await?;
@@ -171,9 +171,10 @@ impl ToolServices {
         let paths = if has_open && !library.is_restricted() {
             let ledger = library.ledger();
             let read = self.run_blocking(call, move || ledger.paths_without_items()).await?;
-            read.map_err(|error| CallError::from(SourceError::from(error)))?
+            let paths = read.map_err(|error| CallError::from(SourceError::from(error)))?;
+            paths.into_iter().collect()
         } else {
-            Vec::new()
+            FilePaths::default()
         };
         let response = first_step(links, &paths, direction, limit);
         call.items.record([&response.item.uri]);
@@ -185,7 +186,7 @@ impl ToolServices {
 /// Lists the links of an item. `paths` are the files that are no items.
 fn first_step(
     links: ItemLinks,
-    paths: &[String],
+    paths: &FilePaths,
     direction: LinkDirection,
     limit: usize,
 ) -> LinksResponse {
@@ -215,13 +216,12 @@ fn first_step(
 /// Separates links to files that are no items from links to nothing.
 fn split_files<'a>(
     links: impl Iterator<Item = &'a ResolvedLink>,
-    paths: &[String],
+    paths: &FilePaths,
 ) -> (Vec<UnresolvedLink>, Vec<UnresolvedLink>) {
     let (mut files, mut unresolved) = (Vec::new(), Vec::new());
     for link in links {
         let shown = UnresolvedLink::from(link);
-        let file = resolve_file(&link.link, &link.place, paths.iter().map(String::as_str));
-        match file {
+        match paths.resolve(&link.link, &link.place) {
             Some(path) => files.push(UnresolvedLink { text: path.to_owned(), ..shown }),
             None => unresolved.push(shown),
         }

@@ -5,15 +5,18 @@ use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
 use vademecum_model::{Deadline, FrontMatterBlock, Uri};
 use vademecum_source::{Source, SourceError, item_origins};
 use vademecum_store::{HealedFrom, RowDamage, RowDamageKind, RowVerification, Store, StoreError};
-use vademecum_vault::{journal::import_base_texts, links::rebuild_links};
+use vademecum_vault::{
+    journal::import_base_texts,
+    links::{are_links_outdated, are_links_right, rebuild_links},
+};
 
 use super::findings::CheckFindings;
 use crate::text::format_count;
 
 /// Maximum time to read the title or other texts of a damaged item.
 const TEXTS_TIMEOUT: Duration = Duration::from_secs(10);
-/// Tables that are derived from the texts of items.
-const DERIVED_TABLES: [&str; 2] = ["links", "link_names"];
+/// Maximum time to verify the links of the items of a source.
+const LINKS_TIMEOUT: Duration = Duration::from_hours(1);
 /// Maximum number of damaged items that are named.
 const MAX_NAMED: usize = 1_000;
 
@@ -58,16 +61,12 @@ impl DamagedRowsCheck<'_> {
         if verification.lacks_digests() {
             self.write_digests(&verification, findings)?;
         }
-        let (derived, damage): (Vec<_>, Vec<_>) =
-            verification.damage.into_iter().partition(|it| DERIVED_TABLES.contains(&it.table));
-        if !derived.is_empty() {
-            self.check_links(&derived, repair, findings)?;
-        }
-        let mut left = damage;
+        let mut left = verification.damage;
         if repair && !left.is_empty() {
             left = self.heal(left, findings)?;
         }
-        let is_right = left.is_empty() && (repair || derived.is_empty());
+        // Links are read again from right texts only.
+        let is_right = left.is_empty() && self.check_links(repair, findings)?;
         let remedy = "`vademecum check --repair` restores it if its digest tells how, or with \
                       `--from-backup FOLDER` from a backup; `--keep-damaged` takes it as it is";
         self.report_items(&left, remedy, findings);
@@ -114,25 +113,33 @@ impl DamagedRowsCheck<'_> {
         Ok(())
     }
 
-    /// Reports damaged links, or reads them again from the texts.
-    fn check_links(
-        &self,
-        damage: &[RowDamage],
-        repair: bool,
-        findings: &mut CheckFindings,
-    ) -> Result<(), SourceError> {
-        let count = format_count(damage.len(), "link");
-        if !repair {
-            let what = format!("{count} between items are damaged");
-            findings.add_error(self.place, &what, "`vademecum check --repair` reads them again");
-            return Ok(());
-        }
-        self.store.accept_damage(damage)?;
+    /// Verifies the stored links of items, and reads them again from the texts if they are to be repaired.
+    /// Returns whether all are right.
+    fn check_links(&self, repair: bool, findings: &mut CheckFindings) -> Result<bool, SourceError> {
+        let mut are_right = true;
         for source in self.sources {
-            rebuild_links(&**source, self.store)?;
+            let has_right_links = self.store.read(Deadline::after(LINKS_TIMEOUT), |reader| {
+                let name = source.name();
+                Ok::<_, StoreError>(
+                    are_links_outdated(reader, name)? || are_links_right(name, reader)?,
+                )
+            })?;
+            if has_right_links {
+                continue;
+            }
+            let name = source.name();
+            if repair {
+                rebuild_links(&**source, self.store)?;
+                let what = format!("the links of the items in {name} were read again");
+                findings.add_repaired(self.store.path(), &what);
+            } else {
+                let what = format!("the stored links of {name} are damaged");
+                let remedy = "`vademecum check --repair` reads them again";
+                findings.add_error(self.place, &what, remedy);
+                are_right = false;
+            }
         }
-        findings.add_repaired(self.store.path(), &format!("{count} were read again"));
-        Ok(())
+        Ok(are_right)
     }
 
     /// Restores rows, and returns those that could not be restored.

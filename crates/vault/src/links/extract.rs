@@ -6,7 +6,7 @@ use vademecum_search::bounded_markup;
 use super::{
     Dialect, Link, LinkKind,
     front_matter::FrontMatterLinks,
-    key::{block_key, name_key},
+    key::{LinkKey, block_key, name_key},
     masking::mask_literal_parts,
     quotes::block_quotes,
     scan::{FoundLink, Scanner},
@@ -71,7 +71,7 @@ fn located_links(text: &str, found: Vec<FoundLink>, dialect: Dialect) -> Vec<Lin
         let context =
             if dialect == Dialect::Plain { String::new() } else { context(text, link.at) };
         Link {
-            key: link.key.unwrap_or_else(|| link_key(link.kind, &link.target)),
+            key: LinkKey::of(&link.key.unwrap_or_else(|| link_key(link.kind, &link.target))),
             kind: link.kind,
             target: link.target,
             fragment: link.fragment,
@@ -247,7 +247,7 @@ mod tests {
     fn link_has_position_key_and_context() {
         let text = "Ünder\nDough  of [[Folder/Rye Bread#Crust|rye]] and salt\nmore";
         let link = extract_links(text, Dialect::Markdown).links.remove(0);
-        assert_eq!((link.position, link.key.as_str()), (16, "rye bread"));
+        assert_eq!((link.position, link.key), (16, LinkKey::of("rye bread")));
         assert_eq!(link.context, "Dough of [[Folder/Rye Bread#Crust|rye]] and salt");
     }
 

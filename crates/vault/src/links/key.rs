@@ -1,9 +1,52 @@
 //! Normal forms in which names and targets of links are compared.
 
 use percent_encoding::percent_decode_str;
+use twox_hash::XxHash3_64;
 use unicode_normalization::UnicodeNormalization as _;
+use vademecum_model::SourceName;
 
 use super::dates::parse_date_name;
+
+/// Number of bits of a stored key that are the number of its source.
+const SOURCE_BITS: u32 = 3;
+/// Number of bits of a key. With those of the source it is stored in six bytes.
+const KEY_BITS: u32 = 44;
+
+/// A key by which names are searched: a hash of a text in one of the normal forms below.
+///
+/// Of ten million different texts, one has the key of a given other text with a probability of one in a
+/// million. Then a link or an address that leads elsewhere is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LinkKey(i64);
+
+impl LinkKey {
+    /// Returns the key of a text.
+    pub(super) fn of(text: &str) -> Self {
+        Self((XxHash3_64::oneshot(text.as_bytes()) >> (u64::BITS - KEY_BITS)).cast_signed())
+    }
+
+    /// Returns the key as it is stored for items of a source.
+    pub(super) fn in_source(self, source: SourceName) -> i64 {
+        (self.0 << SOURCE_BITS) | source_number(source)
+    }
+
+    /// Returns the key that was stored as `stored`.
+    pub(super) fn from_stored(stored: i64) -> Self {
+        Self(stored >> SOURCE_BITS)
+    }
+}
+
+/// Returns the number of a source in stored keys. Numbers are never changed.
+pub(super) fn source_number(source: SourceName) -> i64 {
+    match source {
+        SourceName::Notes => 1,
+        SourceName::Media => 2,
+        SourceName::Chats => 3,
+        SourceName::Characters => 4,
+        SourceName::Prompts => 5,
+        SourceName::Collections => 0,
+    }
+}
 
 /// Characters that are not part of an address at its end.
 const ADDRESS_TAILS: [char; 12] = ['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~', '}', ')'];
@@ -105,6 +148,19 @@ mod tests {
         assert_eq!(normalize_path("a\\b.markdown"), "a/b");
         assert_eq!(normalize_path("v1.2"), "v1.2");
         assert_eq!(normalize_path(".md"), ".md");
+    }
+
+    #[test]
+    fn stored_key_has_six_bytes_and_its_source() {
+        for text in ["", "rye", "url:example.org", "id:1"] {
+            let key = LinkKey::of(text);
+            for source in SourceName::ALL {
+                let stored = key.in_source(source);
+                assert!((0..1 << 47).contains(&stored) && stored & 7 == source_number(source));
+                assert_eq!(LinkKey::from_stored(stored), key);
+            }
+        }
+        assert_ne!(LinkKey::of("rye"), LinkKey::of("oat"));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The data of links and of the names that they lead to.
 
-use rusqlite::Row;
+use rusqlite::{Row, types::ValueRef};
 use schemars::JsonSchema;
 use serde::Serialize;
 use vademecum_model::{SourceName, Uri};
+
+use super::key::LinkKey;
 
 /// The form in which a link is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -36,6 +38,7 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
+    /// All kinds. The number of a kind in the database is its place in this list, from 1.
     const ALL: [Self; 12] = [
         Self::Wikilink,
         Self::Embed,
@@ -54,7 +57,7 @@ impl LinkKind {
     /// The kinds that say which item replaces which.
     pub const SUPERSEDING: [Self; 2] = [Self::Supersedes, Self::SupersededBy];
 
-    /// Returns the name in outputs and in the database.
+    /// Returns the name in outputs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Wikilink => "wikilink",
@@ -72,9 +75,24 @@ impl LinkKind {
         }
     }
 
-    fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    /// Returns the number in the database.
+    pub(super) fn number(self) -> i64 {
+        number_in(&Self::ALL, self)
     }
+}
+
+/// Returns the place of a value in a list, from 1.
+fn number_in<T: Copy + PartialEq>(all: &[T], value: T) -> i64 {
+    let place = all.iter().position(|known| *known == value);
+    place.and_then(|place| i64::try_from(place + 1).ok()).unwrap_or_default()
+}
+
+/// Reads the column `kind`: a place in a list, from 1.
+fn read_kind<T: Copy>(all: &[T], row: &Row<'_>) -> rusqlite::Result<T> {
+    let number: i64 = row.get("kind")?;
+    let place = usize::try_from(number - 1).ok();
+    let kind = place.and_then(|place| all.get(place));
+    kind.copied().ok_or_else(|| rusqlite::Error::InvalidColumnName("kind".to_owned()))
 }
 
 /// A link in a text.
@@ -82,16 +100,24 @@ impl LinkKind {
 pub struct Link {
     /// Its form.
     pub kind: LinkKind,
-    /// The part of the target by which names are searched.
-    pub key: String,
-    /// The target as written, without fragment and label.
+    /// Key of the part of the target by which names are searched.
+    pub key: LinkKey,
+    /// The target as written, without fragment and label. Empty for a web address that was found by its key.
     pub target: String,
     /// The heading or block in the target; empty without one.
     pub fragment: String,
-    /// Position in the text, in characters.
+    /// Position in the text, in characters; 0 for a link that was found by its key.
     pub position: usize,
-    /// The text around the link, on one line.
+    /// The text around the link, on one line; empty for a link that was found by its key.
     pub context: String,
+}
+
+impl Link {
+    /// Returns the item whose URI the target is, if it is one.
+    pub fn target_uri(&self) -> Option<Uri> {
+        let uri: Uri = self.target.parse().ok()?;
+        Some(Uri::item(uri.source, uri.id))
+    }
 }
 
 /// A link and the item that contains it.
@@ -105,18 +131,15 @@ pub struct StoredLink {
 
 impl StoredLink {
     pub(super) fn from_row(source: SourceName, row: &Row<'_>) -> rusqlite::Result<Self> {
-        let kind: String = row.get("kind")?;
-        let kind = LinkKind::parse(&kind);
-        let position: i64 = row.get("position")?;
         Ok(Self {
             from: Uri::item(source, row.get::<_, String>("item")?),
             link: Link {
-                kind: kind.ok_or_else(|| rusqlite::Error::InvalidColumnName("kind".to_owned()))?,
-                key: row.get("key")?,
+                kind: read_kind(&LinkKind::ALL, row)?,
+                key: LinkKey::from_stored(row.get("key")?),
                 target: row.get("target")?,
                 fragment: row.get("fragment")?,
-                position: usize::try_from(position).unwrap_or(0),
-                context: row.get("context")?,
+                position: 0,
+                context: String::new(),
             },
         })
     }
@@ -145,17 +168,9 @@ impl NameKind {
     const ALL: [Self; 7] =
         [Self::File, Self::Page, Self::Alias, Self::Title, Self::Block, Self::Address, Self::Uri];
 
-    /// Returns the name in the database.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Page => "page",
-            Self::Alias => "alias",
-            Self::Title => "title",
-            Self::Block => "block",
-            Self::Address => "address",
-            Self::Uri => "uri",
-        }
+    /// Returns the number in the database: the place in the list of all, from 1.
+    pub(super) fn number(self) -> i64 {
+        number_in(&Self::ALL, self)
     }
 }
 
@@ -165,9 +180,9 @@ pub struct LinkName {
     /// Kind of the name.
     pub kind: NameKind,
     /// Key by which it is searched, as that of a [`Link`].
-    pub key: String,
-    /// The name, in the form in which it is compared.
-    pub name: String,
+    pub key: LinkKey,
+    /// Hash of the name in the form in which it is compared. Files are compared by their paths.
+    pub name: LinkKey,
     /// Path of the file in the form in which it is compared, without the extension of a Markdown
     /// file; empty for an item without a file.
     pub path: String,
@@ -187,17 +202,31 @@ pub struct StoredName {
 
 impl StoredName {
     pub(super) fn from_row(source: SourceName, row: &Row<'_>) -> rusqlite::Result<Self> {
-        let kind: String = row.get("kind")?;
-        let kind = NameKind::ALL.into_iter().find(|known| known.as_str() == kind);
+        let (path, space) = read_place(row)?;
+        let key = LinkKey::from_stored(row.get("key")?);
+        let name: i64 = row.get("name")?;
         Ok(Self {
             uri: Uri::item(source, row.get::<_, String>("item")?),
             name: LinkName {
-                kind: kind.ok_or_else(|| rusqlite::Error::InvalidColumnName("kind".to_owned()))?,
-                key: row.get("key")?,
-                name: row.get("name")?,
-                path: row.get("path")?,
-                space: row.get("space")?,
+                kind: read_kind(&NameKind::ALL, row)?,
+                key,
+                name: if name == 0 { key } else { LinkKey::from_stored(name) },
+                path,
+                space,
             },
         })
     }
+}
+
+/// Reads the columns `path` and `space`.
+pub(super) fn read_place(row: &Row<'_>) -> rusqlite::Result<(String, String)> {
+    let path: String = row.get("path")?;
+    let space = match row.get_ref("space")? {
+        ValueRef::Integer(length) => {
+            let length = usize::try_from(length).unwrap_or(0);
+            path.get(..length).unwrap_or_default().to_owned()
+        }
+        other => other.as_str()?.to_owned(),
+    };
+    Ok((path, space))
 }

@@ -12,6 +12,7 @@ mod dates;
 mod dialect;
 mod extract;
 mod front_matter;
+mod item_rows;
 mod key;
 mod link;
 mod masking;
@@ -20,10 +21,12 @@ mod read;
 mod record;
 mod resolve;
 mod scan;
+mod verify;
 
 pub use self::{
     dialect::Dialect,
     extract::{Extracted, extract_links},
+    key::LinkKey,
     link::{Link, LinkKind, LinkName, NameKind, StoredLink, StoredName},
     quotes::QuotingItem,
     read::{LinkLookup, LinkRows, read_link_rows},
@@ -31,5 +34,6 @@ pub use self::{
         are_links_outdated, read_outdated_links, rebuild_links, update_links, update_renamed,
         update_saved_links,
     },
-    resolve::{LinkPlace, LinkResolver, resolve_file},
+    resolve::{FilePaths, LinkPlace, LinkResolver},
+    verify::are_links_right,
 };

@@ -10,7 +10,7 @@ use vademecum_search::{FtsQuery, RankRequest};
 use vademecum_source::{Source, SourceError};
 use vademecum_store::Reader;
 
-use super::{LinkKind, StoredLink, scan::FoundLink};
+use super::{LinkKey, LinkKind, StoredLink, scan::FoundLink};
 
 /// Key that all quotes share, because they are looked up by their text.
 pub(super) const QUOTE_KEY: &str = "quote:";
@@ -137,7 +137,7 @@ pub(super) fn find_quoting(
     let mut found = Vec::new();
     reader.for_each_row(
         include_str!("sql/quotes.sql"),
-        named_params! { ":source": name.as_str(), ":key": QUOTE_KEY, ":most": limit },
+        named_params! { ":key": LinkKey::of(QUOTE_KEY).in_source(name), ":most": limit },
         |row| {
             let quote: String = row.get("target")?;
             if text.contains(&quote) {

@@ -9,30 +9,37 @@ use vademecum_source::{ItemStatements, Source, SourceError};
 use vademecum_store::Reader;
 
 use super::{
-    LinkKind, LinkName, NameKind, QuotingItem, StoredLink, StoredName,
+    LinkKey, LinkKind, LinkName, LinkPlace, NameKind, QuotingItem, StoredLink, StoredName,
+    front_matter::uri_key,
+    item_rows::{ItemPlace, item_links},
+    link::read_place,
     quotes::{find_quoted, find_quoting, quotable_text},
 };
 
 /// Maximum number of rows that one lookup reads.
 const MAX_ROWS: i64 = 20_000;
+/// An address in more items of a source than this is not looked up as a shared one.
+const MAX_SHARING_ITEMS: i64 = 100;
 
 /// A request for links and names of one source.
 #[derive(Clone, Debug, Default)]
 pub struct LinkLookup {
-    /// Items whose links are read.
+    /// Items whose links are read from their texts.
     pub links_of: Vec<String>,
     /// Items whose names are read.
     pub names_of: Vec<String>,
     /// Item whose text is read, in the form in which quotes are looked up.
     pub text_of: Option<String>,
     /// Keys whose names are read.
-    pub keys: Vec<String>,
-    /// Keys whose links are read, with the names of the items that contain them.
-    pub linked_keys: Vec<String>,
+    pub keys: Vec<LinkKey>,
+    /// Items that are named by their URIs.
+    pub uris: Vec<Uri>,
+    /// Keys whose links are read.
+    pub linked_keys: Vec<LinkKey>,
     /// Kinds of the links that are read; empty for all.
     pub kinds: Vec<LinkKind>,
     /// Keys of web addresses whose links are read as [`LinkRows::shared`].
-    pub shared_keys: Vec<String>,
+    pub shared_keys: Vec<LinkKey>,
     /// Item that is compared with the items of the source, by its quotes and theirs.
     pub quoting_item: Option<Arc<QuotingItem>>,
 }
@@ -40,9 +47,11 @@ pub struct LinkLookup {
 impl LinkLookup {
     /// Returns `true` if nothing is looked up.
     pub fn is_empty(&self) -> bool {
-        let lists =
-            [&self.links_of, &self.names_of, &self.keys, &self.linked_keys, &self.shared_keys];
-        lists.into_iter().all(Vec::is_empty)
+        let items = [&self.links_of, &self.names_of].into_iter().all(Vec::is_empty);
+        let keys = [&self.keys, &self.linked_keys, &self.shared_keys].into_iter();
+        items
+            && keys.into_iter().all(Vec::is_empty)
+            && self.uris.is_empty()
             && self.text_of.is_none()
             && self.quoting_item.is_none()
     }
@@ -51,10 +60,12 @@ impl LinkLookup {
 /// Links and names of one source, of visible items only.
 #[derive(Clone, Debug, Default)]
 pub struct LinkRows {
-    /// Links in the requested items, and links with the requested keys.
+    /// Links in the requested items with their contexts, and links with the requested keys without.
     pub links: Vec<StoredLink>,
     /// Names of the requested items, and names with the requested keys.
     pub names: Vec<StoredName>,
+    /// Places of the items with the links, and of those whose names were requested.
+    pub places: HashMap<Uri, LinkPlace>,
     /// Text of the item of which it was requested, with single spaces between its words.
     pub text: Option<String>,
     /// Links to the addresses in `shared_keys`.
@@ -72,6 +83,7 @@ impl LinkRows {
     pub fn extend(&mut self, other: Self) {
         self.links.extend(other.links);
         self.names.extend(other.names);
+        self.places.extend(other.places);
         self.text = self.text.take().or(other.text);
         self.shared.extend(other.shared);
         self.quoted.extend(other.quoted);
@@ -89,58 +101,161 @@ pub fn read_link_rows(
     let Some(statements) = source.item_statements() else { return Ok(LinkRows::default()) };
     let name = source.name();
     let mut rows = LinkRows::default();
-    let links = |list: &[String], kinds: &[LinkKind], sql| -> Result<_, SourceError> {
-        let Some(list) = json_list(list) else { return Ok(Vec::new()) };
-        let kinds: Vec<String> = kinds.iter().map(|kind| kind.as_str().to_owned()).collect();
-        let parameters = named_params! {
-            ":source": name.as_str(), ":list": list, ":kinds": json_list(&kinds), ":most": MAX_ROWS,
-        };
-        Ok(reader.query_all(sql, parameters, |row| StoredLink::from_row(name, row))?)
-    };
-    let with_keys = include_str!("sql/links_with_keys.sql");
-    rows.links = links(&lookup.links_of, &lookup.kinds, include_str!("sql/links_of_items.sql"))?;
-    rows.links.extend(links(&lookup.linked_keys, &lookup.kinds, with_keys)?);
-    rows.shared = links(&lookup.shared_keys, &[LinkKind::Address], with_keys)?;
+    let is_superseding = |kind| LinkKind::SUPERSEDING.contains(kind);
+    if !lookup.kinds.is_empty() && lookup.kinds.iter().all(is_superseding) {
+        read_superseding_links(name, reader, lookup, &mut rows)?;
+    } else {
+        for id in &lookup.links_of {
+            read_links_of_text(source, reader, (id, lookup), &mut rows)?;
+        }
+    }
+    read_linking_rows(name, reader, lookup, &mut rows)?;
     read_names(name, reader, lookup, &mut rows)?;
     if let Some(item) = &lookup.quoting_item {
         compare_quotes(source, reader, item, &mut rows)?;
     }
     keep_visible(statements, reader, &mut rows)?;
-    if let Some(id) = &lookup.text_of
-        && rows.titles.contains_key(&Uri::item(name, id.as_str()))
-    {
-        rows.text = Some(quotable_text(&source.load_draft(reader, id)?.body));
+    match &lookup.text_of {
+        Some(id) if !rows.titles.contains_key(&Uri::item(name, id.as_str())) => rows.text = None,
+        Some(id) if rows.text.is_none() => {
+            rows.text = Some(quotable_text(&source.load_draft(reader, id)?.body));
+        }
+        _ => {}
     }
     Ok(rows)
 }
 
-/// Reads the names of items, also of those with the links to keys, and the names with keys.
+/// Reads the links of an item from its text, and the text if it is requested.
+fn read_links_of_text(
+    source: &dyn Source,
+    reader: &Reader<'_>,
+    (id, lookup): (&str, &LinkLookup),
+    rows: &mut LinkRows,
+) -> Result<(), SourceError> {
+    let draft = match source.load_draft(reader, id) {
+        Ok(draft) => draft,
+        // It is deleted, or hidden from this reader.
+        Err(SourceError::NotFound { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let this = named_params! { ":source": source.name().as_str(), ":item": id };
+    let origin: Option<String> =
+        reader.query_first(include_str!("sql/origins.sql"), this, |row| row.get("origin"))?;
+    let place = ItemPlace::of(origin.as_deref(), &draft.body);
+    let uri = Uri::item(source.name(), id);
+    let links = item_links(&draft.body, &place).links.into_iter();
+    let links = links.filter(|it| lookup.kinds.is_empty() || lookup.kinds.contains(&it.kind));
+    rows.links.extend(links.map(|link| StoredLink { from: uri.clone(), link }));
+    rows.places.insert(uri, place.link_place());
+    if lookup.text_of.as_deref() == Some(id) {
+        rows.text = Some(quotable_text(&draft.body));
+    }
+    Ok(())
+}
+
+/// Reads the links by which the requested items supersede others, or are superseded.
+fn read_superseding_links(
+    source: SourceName,
+    reader: &Reader<'_>,
+    lookup: &LinkLookup,
+    rows: &mut LinkRows,
+) -> Result<(), SourceError> {
+    let Some(list) = json_list(&lookup.links_of) else { return Ok(()) };
+    let parameters = named_params! { ":source": source.as_str(), ":list": list, ":most": MAX_ROWS };
+    let sql = include_str!("sql/superseding_of_items.sql");
+    let mut found = read_placed_links(source, reader, (sql, parameters), rows)?;
+    found.retain(|it| lookup.kinds.contains(&it.link.kind));
+    rows.links.extend(found);
+    Ok(())
+}
+
+/// Reads the links to keys, and those to shared addresses.
+fn read_linking_rows(
+    source: SourceName,
+    reader: &Reader<'_>,
+    lookup: &LinkLookup,
+    rows: &mut LinkRows,
+) -> Result<(), SourceError> {
+    let address = LinkKind::Address.number();
+    let addresses = include_str!("sql/addresses_with_keys.sql");
+    if let Some(list) = key_list(source, &lookup.linked_keys) {
+        let kinds = lookup.kinds.iter().map(|kind| kind.number());
+        let kinds = (!lookup.kinds.is_empty()).then(|| number_list(kinds));
+        let parameters = named_params! { ":list": list, ":kinds": kinds, ":most": MAX_ROWS };
+        let sql = include_str!("sql/links_with_keys.sql");
+        let links = read_placed_links(source, reader, (sql, parameters), rows)?;
+        rows.links.extend(links);
+        if lookup.kinds.is_empty() || lookup.kinds.contains(&LinkKind::Address) {
+            let parameters = named_params! {
+                ":list": list, ":kind": address, ":most_items": None::<i64>, ":most": MAX_ROWS,
+            };
+            let links = read_placed_links(source, reader, (addresses, parameters), rows)?;
+            rows.links.extend(links);
+        }
+    }
+    if let Some(list) = key_list(source, &lookup.shared_keys) {
+        let parameters = named_params! {
+            ":list": list, ":kind": address, ":most_items": MAX_SHARING_ITEMS, ":most": MAX_ROWS,
+        };
+        rows.shared = read_placed_links(source, reader, (addresses, parameters), rows)?;
+    }
+    Ok(())
+}
+
+/// Reads links, and the places of the items that contain them.
+fn read_placed_links(
+    source: SourceName,
+    reader: &Reader<'_>,
+    (sql, parameters): (&str, &[(&str, &dyn rusqlite::ToSql)]),
+    rows: &mut LinkRows,
+) -> Result<Vec<StoredLink>, SourceError> {
+    let placed = reader.query_all(sql, parameters, |row| {
+        Ok((StoredLink::from_row(source, row)?, read_place(row)?))
+    })?;
+    let mut links = Vec::with_capacity(placed.len());
+    for (link, (path, space)) in placed {
+        rows.places.entry(link.from.clone()).or_insert(LinkPlace { path, space });
+        links.push(link);
+    }
+    Ok(links)
+}
+
+/// Returns the JSON list of the stored form of keys; `None` without keys.
+fn key_list(source: SourceName, keys: &[LinkKey]) -> Option<String> {
+    (!keys.is_empty()).then(|| number_list(keys.iter().map(|key| key.in_source(source))))
+}
+
+fn number_list(numbers: impl Iterator<Item = i64>) -> String {
+    let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
+    format!("[{}]", numbers.join(","))
+}
+
+/// Reads the names of items, and the names with keys.
 fn read_names(
     source: SourceName,
     reader: &Reader<'_>,
     lookup: &LinkLookup,
     rows: &mut LinkRows,
 ) -> Result<(), SourceError> {
-    let mut named = lookup.names_of.clone();
-    if !lookup.linked_keys.is_empty() {
-        named.extend(rows.links.iter().map(|link| link.from.id.clone()));
-        named.sort_unstable();
-        named.dedup();
-    }
-    for (list, sql) in [
-        (&named, include_str!("sql/names_of_items.sql")),
-        (&lookup.keys, include_str!("sql/names_with_keys.sql")),
-    ] {
-        let Some(list) = json_list(list) else { continue };
+    if let Some(list) = json_list(&lookup.names_of) {
         let parameters =
             named_params! { ":source": source.as_str(), ":list": list, ":most": MAX_ROWS };
+        let sql = include_str!("sql/names_of_items.sql");
+        rows.names = reader.query_all(sql, parameters, |row| StoredName::from_row(source, row))?;
+        for StoredName { uri, name } in &rows.names {
+            let place = || LinkPlace { path: name.path.clone(), space: name.space.clone() };
+            rows.places.entry(uri.clone()).or_insert_with(place);
+        }
+    }
+    if let Some(list) = key_list(source, &lookup.keys) {
+        let parameters = named_params! { ":list": list, ":most": MAX_ROWS };
+        let sql = include_str!("sql/names_with_keys.sql");
         rows.names
             .extend(reader.query_all(sql, parameters, |row| StoredName::from_row(source, row))?);
     }
-    rows.names.extend(lookup.keys.iter().filter_map(|key| uri_name(source, key)));
-    let uri_key = |id: &String| format!("uri:{}", Uri::item(source, id.as_str()));
-    let own = lookup.names_of.iter().filter_map(|id| uri_name(source, &uri_key(id)));
-    rows.names.extend(own);
+    let named = lookup.uris.iter().filter(|uri| uri.source == source).cloned();
+    let own = lookup.names_of.iter().map(|id| Uri::item(source, id.as_str()));
+    rows.names.extend(named.chain(own).filter_map(uri_name));
     Ok(())
 }
 
@@ -162,17 +277,11 @@ fn compare_quotes(
     Ok(())
 }
 
-/// Returns the name that the URI of an item of this source is; `None` for another key.
-fn uri_name(source: SourceName, key: &str) -> Option<StoredName> {
-    let uri: Uri = key.strip_prefix("uri:")?.parse().ok().filter(|it: &Uri| it.source == source)?;
-    let name = LinkName {
-        kind: NameKind::Uri,
-        key: key.to_owned(),
-        name: key.to_owned(),
-        path: String::new(),
-        space: String::new(),
-    };
-    Some(StoredName { uri, name })
+/// Returns the name that the URI of an item is.
+fn uri_name(uri: Uri) -> Option<StoredName> {
+    let key = LinkKey::of(&uri_key(&uri.to_string())?);
+    let (path, space) = (String::new(), String::new());
+    Some(StoredName { uri, name: LinkName { kind: NameKind::Uri, key, name: key, path, space } })
 }
 
 /// Removes the rows of items that do not exist for the reader, and adds the titles of the others.
@@ -206,29 +315,39 @@ fn keep_visible(
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
+    use std::time::Duration;
+
+    use vademecum_model::Deadline;
+    use vademecum_store::{Database, Store};
 
     #[test]
     fn lookups_read_no_other_rows() {
-        let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch("CREATE TABLE imported (item TEXT)").unwrap();
-        connection
-            .execute_batch(include_str!("../../../../schemas/sqlite/shared/links.sql"))
-            .unwrap();
-        for (sql, condition) in [
-            (include_str!("sql/links_of_items.sql"), "source=? AND item=?"),
-            (include_str!("sql/links_with_keys.sql"), "key=? AND source=?"),
-            (include_str!("sql/names_of_items.sql"), "source=? AND item=?"),
-            (include_str!("sql/names_with_keys.sql"), "key=? AND source=?"),
-            (include_str!("sql/quotes.sql"), "key=? AND source=?"),
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Chacha, folder.path());
+        for (sql, conditions) in [
+            (include_str!("sql/links_with_keys.sql"), &["(key=?)", "(rowid=?)"][..]),
+            (include_str!("sql/addresses_with_keys.sql"), &["(key=?)", "(rowid=?)"]),
+            (include_str!("sql/superseding_of_items.sql"), &["(source=? AND item=?)", "(item=?)"]),
+            (include_str!("sql/names_of_items.sql"), &["(source=? AND item=?)", "(item=?)"]),
+            (include_str!("sql/names_with_keys.sql"), &["(key=?)", "(rowid=?)"]),
+            (include_str!("sql/quotes.sql"), &["(key=?)", "(rowid=?)"]),
+            (include_str!("sql/origins.sql"), &["(source=? AND item=?)"]),
         ] {
-            let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-            let steps: Vec<String> = plan
-                .raw_query()
-                .mapped(|row| row.get("detail"))
-                .collect::<rusqlite::Result<_>>()
-                .unwrap();
-            assert!(steps.iter().any(|step| step.contains(condition)), "{steps:?}: {sql}");
+            let plan = format!("EXPLAIN QUERY PLAN {sql}");
+            let steps = store.read(Deadline::after(Duration::from_mins(1)), |reader| {
+                reader.query_all(&plan, &[], |row| row.get::<_, String>("detail"))
+            });
+            let steps = steps.unwrap();
+            let reads_all = |step: &&String| {
+                step.starts_with("SCAN ")
+                    && !step.contains("VIRTUAL TABLE")
+                    && !step.contains("CONSTANT")
+                    && !step.starts_with("SCAN (subquery")
+            };
+            assert_eq!(steps.iter().find(reads_all), None, "{sql}");
+            for condition in conditions {
+                assert!(steps.iter().any(|step| step.contains(condition)), "{steps:?}: {sql}");
+            }
         }
     }
 }

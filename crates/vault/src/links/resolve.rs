@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use vademecum_model::Uri;
 
 use super::{
-    LinkKind, LinkName, NameKind, StoredLink, StoredName,
+    LinkKey, LinkKind, LinkName, NameKind, StoredLink, StoredName,
     key::{name_key, normalize_page, normalize_path},
 };
 
@@ -13,36 +13,36 @@ use super::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkPlace {
     /// Path of the file; empty without one.
-    path: String,
+    pub(super) path: String,
     /// Folder or file in which its links are resolved; empty for an item written in the library.
-    space: String,
+    pub(super) space: String,
+}
+
+impl LinkPlace {
+    /// Returns the length of the space if the path begins with it, so that it need not be stored.
+    pub(super) fn space_length(&self) -> Option<i64> {
+        let is_beginning = !self.space.is_empty() && self.path.starts_with(&self.space);
+        is_beginning.then(|| i64::try_from(self.space.len()).ok()).flatten()
+    }
 }
 
 /// Names by their keys, among which links are resolved.
 #[derive(Clone, Debug, Default)]
 pub struct LinkResolver {
-    names: HashMap<String, Vec<StoredName>>,
+    names: HashMap<LinkKey, Vec<StoredName>>,
     link_places: HashMap<Uri, LinkPlace>,
 }
 
 impl LinkResolver {
-    /// Creates a resolver. `candidates` are the names with the keys of the links, `own` those of the
+    /// Creates a resolver. `names` are those with the keys of the links, `link_places` the places of the
     /// items that contain the links.
     pub fn new(
-        candidates: impl IntoIterator<Item = StoredName>,
-        own: impl IntoIterator<Item = StoredName>,
+        names: impl IntoIterator<Item = StoredName>,
+        link_places: HashMap<Uri, LinkPlace>,
     ) -> Self {
-        let mut resolver = Self::default();
-        for candidate in candidates {
-            let key = candidate.name.key.clone();
-            resolver.names.entry(key).or_default().push(candidate);
-        }
-        for StoredName { uri, name } in own {
-            let LinkName { kind, path, space, .. } = name;
-            // All names but that of the URI have the place of their item.
-            if kind != NameKind::Uri {
-                resolver.link_places.insert(uri, LinkPlace { path, space });
-            }
+        let mut resolver = Self { names: HashMap::new(), link_places };
+        for candidate in names {
+            resolver.names.entry(candidate.name.key).or_default().push(candidate);
         }
         resolver
     }
@@ -54,7 +54,7 @@ impl LinkResolver {
 
     /// Returns the item to which a link leads, if there is one.
     pub fn resolve<'a>(&'a self, link: &'a StoredLink) -> Option<&'a Uri> {
-        if link.link.target.is_empty() {
+        if link.link.target.is_empty() && link.link.kind != LinkKind::Address {
             return Some(&link.from);
         }
         let place = self.place_of(&link.from);
@@ -71,34 +71,48 @@ impl LinkResolver {
     }
 }
 
-/// Returns the file to which a link leads, as its path below the folder of the graph: one of `paths`,
-/// which are the files that are no items. `None` for a link of an item without a file.
-pub fn resolve_file<'p>(
-    link: &StoredLink,
-    place: &LinkPlace,
-    paths: impl IntoIterator<Item = &'p str>,
-) -> Option<&'p str> {
-    if place.space.is_empty() {
-        return None;
+/// Files that are no items, by the keys of their names.
+#[derive(Clone, Debug, Default)]
+pub struct FilePaths(HashMap<LinkKey, Vec<String>>);
+
+impl FromIterator<String> for FilePaths {
+    fn from_iter<T: IntoIterator<Item = String>>(paths: T) -> Self {
+        let mut files = Self::default();
+        for path in paths {
+            let key = LinkKey::of(&name_key(&normalize_path(&path)));
+            files.0.entry(key).or_default().push(path);
+        }
+        files
     }
-    let target = Target::new(link, place);
-    let candidates = paths.into_iter().filter_map(|path| {
-        let normal = normalize_path(path);
-        let is_candidate = is_below(&normal, &place.space) && name_key(&normal) == target.key;
-        let name = LinkName {
-            kind: NameKind::File,
-            key: target.key.clone(),
-            name: normal.clone(),
-            path: normal,
-            space: place.space.clone(),
-        };
-        let (step, is_outside, length, _) = target.rank(&name, place).filter(|_| is_candidate)?;
-        Some(((step, is_outside, length, name.path), path))
-    });
-    let (_, path) = candidates.min()?;
-    let depth = place.space.split('/').count();
-    let start = path.char_indices().filter(|(_, next)| matches!(next, '/' | '\\')).nth(depth - 1);
-    start.and_then(|(at, _)| path.get(at + 1..))
+}
+
+impl FilePaths {
+    /// Returns the file to which a link leads, as its path below the folder of the graph. `None` for a link
+    /// of an item without a file.
+    pub fn resolve(&self, link: &StoredLink, place: &LinkPlace) -> Option<&str> {
+        if place.space.is_empty() {
+            return None;
+        }
+        let target = Target::new(link, place);
+        let candidates = self.0.get(&target.key)?.iter().filter_map(|path| {
+            let normal = normalize_path(path);
+            let is_candidate = is_below(&normal, &place.space);
+            let name = LinkName {
+                kind: NameKind::File,
+                key: target.key,
+                name: target.key,
+                path: normal,
+                space: place.space.clone(),
+            };
+            let (step, is_outside, length, _) =
+                target.rank(&name, place).filter(|_| is_candidate)?;
+            Some(((step, is_outside, length, name.path), path))
+        });
+        let (_, path) = candidates.min()?;
+        let depth = place.space.split('/').count();
+        let mut slashes = path.char_indices().filter(|(_, next)| matches!(next, '/' | '\\'));
+        slashes.nth(depth - 1).and_then(|(at, _)| path.get(at + 1..))
+    }
 }
 
 /// Preference of a candidate: lower is better. Its parts are the step of the search, a candidate
@@ -107,8 +121,8 @@ type Rank<'a> = (u8, bool, usize, &'a str);
 
 /// The target of a link in the forms in which it is compared.
 struct Target {
-    key: String,
-    page: String,
+    key: LinkKey,
+    page: LinkKey,
     /// The target as a path, without `./`, `../` or `/` at the beginning.
     path: String,
     /// Paths that are meant if they exist, in order.
@@ -133,8 +147,8 @@ impl Target {
             (vec![below(&path)], false)
         };
         Self {
-            key: link.link.key.clone(),
-            page: normalize_page(&link.link.target),
+            key: link.link.key,
+            page: LinkKey::of(&normalize_page(&link.link.target)),
             path: path.trim_start_matches(['.', '/']).to_owned(),
             exact,
             is_exact,

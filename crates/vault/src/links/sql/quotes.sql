@@ -1,5 +1,6 @@
--- The quotes of a source.
-SELECT item, kind, key, target, fragment, position, context
-FROM links INDEXED BY links_by_key
-WHERE source = :source AND key = :key
+-- The quotes of a source, which have the key :key.
+SELECT link_items.item, links.key, kind, target, fragment
+FROM links
+CROSS JOIN link_items ON link_items.number = links.item
+WHERE links.key = :key
 LIMIT :most;
