@@ -106,6 +106,7 @@ mod rag;
 mod rag_admin;
 mod randomized;
 mod rate_limits;
+mod read_growth;
 mod reader_process;
 mod recall;
 #[cfg(target_os = "linux")]
