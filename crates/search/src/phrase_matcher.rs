@@ -227,6 +227,9 @@ impl<'q> PhraseMatcher<'q> {
         text: &str,
         mut visit: impl FnMut(PhraseMatch) -> ControlFlow<()>,
     ) {
+        if self.lengths.is_empty() {
+            return;
+        }
         let of_text = self.stems_for_text(text);
         let beginnings = of_text.map_or(&self.beginnings, |stems| &stems.beginnings);
         let mut matching = Matching::new(self, of_text);
