@@ -135,12 +135,13 @@ pub(super) fn find_quoting(
     let name = source.name();
     let limit = i64::try_from(MAX_QUOTES_COMPARED).unwrap_or(i64::MAX);
     let mut found = Vec::new();
+    let parts = TextParts::new(text);
     reader.for_each_row(
         include_str!("sql/quotes.sql"),
         named_params! { ":key": LinkKey::of(QUOTE_KEY).in_source(name), ":most": limit },
         |row| {
             let quote: String = row.get("target")?;
-            if text.contains(&quote) {
+            if parts.may_contain(&quote) && text.contains(&quote) {
                 found.push(StoredLink::from_row(name, row)?);
             }
             Ok(())
@@ -149,7 +150,65 @@ pub(super) fn find_quoting(
     Ok(found)
 }
 
+/// The parts of eight bytes of a text. Most quotes of other texts have parts that it does not have.
+struct TextParts(Vec<u64>);
+
+impl TextParts {
+    /// Number of bits of a hash: 65,536 bits are 8 KB.
+    const HASH_BITS: u32 = 16;
+
+    fn new(text: &str) -> Self {
+        let mut bits = vec![0; 1 << (Self::HASH_BITS - u64::BITS.ilog2())];
+        for part in text.as_bytes().windows(size_of::<u64>()) {
+            let (word, bit) = Self::place(part);
+            if let Some(word) = bits.get_mut(word) {
+                *word |= bit;
+            }
+        }
+        Self(bits)
+    }
+
+    /// Returns whether the text may contain a quote: it has the first and the last part of it.
+    fn may_contain(&self, quote: &str) -> bool {
+        let quote = quote.as_bytes();
+        let parts = [quote.first_chunk(), quote.last_chunk::<{ size_of::<u64>() }>()];
+        parts.into_iter().flatten().all(|part| {
+            let (word, bit) = Self::place(part);
+            self.0.get(word).is_some_and(|known| known & bit != 0)
+        })
+    }
+
+    /// Returns the index of a word of bits, and the bit, of a part of a text.
+    fn place(part: &[u8]) -> (usize, u64) {
+        let number = part.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let hash = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - Self::HASH_BITS);
+        (usize::try_from(hash >> 6).unwrap_or(0), 1 << (hash & 63))
+    }
+}
+
 /// Returns the text of an item in which quotes are looked up, with single spaces between its words.
 pub(super) fn quotable_text(body: &DraftBody) -> String {
     collapse(&super::body_text::body_text(body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_text_may_be_contained() {
+        let text = "One kneads the dough, waits – and bakes the bread in the hot oven.";
+        let parts = TextParts::new(text);
+        for start in 0..text.len() {
+            for end in start..=text.len() {
+                if let Some(quote) = text.get(start..end) {
+                    assert!(parts.may_contain(quote), "{quote}");
+                }
+            }
+        }
+        for quote in ["One kneads the breads", "someone kneads the dough", "and bakes the breads"] {
+            assert!(!parts.may_contain(quote), "{quote}");
+        }
+        assert!(!TextParts::new("short").may_contain("a longer text"));
+    }
 }
