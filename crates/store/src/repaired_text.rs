@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-/// Number of bytes that the other text must have in common with the damaged one to be laid over it.
+/// Number of bytes that the other text must have in common with the damaged one to be aligned with it.
 const ANCHOR_BYTES: usize = 24;
 /// Number of places of the damaged text that are looked for in the other one.
 const MAX_ANCHORS: usize = 64;
@@ -13,8 +13,8 @@ const MAX_PARTS: usize = 32;
 const MAX_BYTES: usize = 1 << 30;
 
 /// Returns the texts that differ from `damaged` in one part, which is that of `other` there. An insertion
-/// or a removal moves what is behind it, so `other` is laid over `damaged` at each place at which both
-/// have the same bytes somewhere.
+/// or a removal moves what is behind it, so `other` is aligned with `damaged` at each place at which both
+/// have the same bytes.
 pub(super) fn repaired_texts<'a>(
     damaged: &'a [u8],
     other: &'a [u8],
@@ -36,8 +36,8 @@ pub(super) fn repaired_texts<'a>(
     texts.take(MAX_BYTES / damaged.len().max(1))
 }
 
-/// The place at which a text is laid over a damaged one: its byte 0 is over byte `forward` of that, or its
-/// byte `back` over byte 0 of that.
+/// An alignment of a text with a damaged one: its byte 0 stands for byte `forward` of that, or its byte
+/// `back` for byte 0 of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     forward: usize,
@@ -45,12 +45,12 @@ struct Place {
 }
 
 impl Place {
-    /// Returns the place at which byte `one` of the damaged text has byte `other` of the other one over it.
+    /// Returns the alignment of byte `one` of the damaged text with byte `other` of the other one.
     fn new(one: usize, other: usize) -> Self {
         Self { forward: one.saturating_sub(other), back: other.saturating_sub(one) }
     }
 
-    /// Returns the byte of the other text that is over byte `at` of the damaged one.
+    /// Returns the byte of the other text that stands for byte `at` of the damaged one.
     fn of_other(self, at: usize) -> Option<usize> {
         (at + self.back).checked_sub(self.forward)
     }
@@ -68,7 +68,7 @@ fn places(damaged: &[u8], other: &[u8]) -> BTreeSet<Place> {
     ends.into_iter().chain(found).collect()
 }
 
-/// Returns the first parts in which the texts differ, where one is over the other.
+/// Returns the first parts in which the aligned texts differ.
 fn differing_parts(damaged: &[u8], other: &[u8], place: Place) -> Vec<(usize, usize)> {
     let mut parts: Vec<(usize, usize)> = Vec::new();
     let over = other.get(place.back..).unwrap_or_default();
