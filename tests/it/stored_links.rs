@@ -9,10 +9,14 @@ use crate::{
     support::{Library, McpClient},
 };
 
+fn open_database_of_notes(library: &Library) -> Connection {
+    let path = library.data_folder().join("users/local/chacha.db");
+    Connection::open_with_flags(path, OpenFlags::default()).unwrap()
+}
+
 /// Removes the links from the database of notes, as if an earlier version had written it.
 fn forget_links(library: &Library) {
-    let path = library.data_folder().join("users/local/chacha.db");
-    let database = Connection::open_with_flags(path, OpenFlags::default()).unwrap();
+    let database = open_database_of_notes(library);
     let sql = "DELETE FROM links; DELETE FROM link_addresses; DELETE FROM link_names;
                DELETE FROM link_items; DELETE FROM link_versions;";
     database.execute_batch(sql).unwrap();
@@ -31,9 +35,7 @@ fn links_of_an_earlier_library_are_read() {
     let repaired = library.run(&["check", "--repair"]);
     assert!(repaired.stdout.contains("the links of its items were read"), "{repaired:?}");
     assert!(!library.run(&["check"]).stdout.contains("links"));
-    let path = library.data_folder().join("users/local/chacha.db");
-    let count: i64 = Connection::open_with_flags(path, OpenFlags::default())
-        .unwrap()
+    let count: i64 = open_database_of_notes(&library)
         .query_row("SELECT count(*) FROM links", [], |row| row.get(0))
         .unwrap();
     assert_eq!(count, 1);
@@ -41,8 +43,7 @@ fn links_of_an_earlier_library_are_read() {
 
 /// Gives the database of notes the tables of links that it had before they had keys, with one row each.
 fn restore_former_tables(library: &Library) {
-    let path = library.data_folder().join("users/local/chacha.db");
-    let database = Connection::open_with_flags(path, OpenFlags::default()).unwrap();
+    let database = open_database_of_notes(library);
     let drop = "DROP TABLE links; DROP TABLE link_addresses; DROP TABLE link_names;
                 DROP TABLE link_items; DROP TABLE link_versions;";
     database.execute_batch(drop).unwrap();
@@ -74,8 +75,7 @@ fn links_of_former_tables_are_read_again() {
     drop(server);
     let checked = library.run(&["check"]);
     assert_eq!(checked.code, 0, "{checked:?}");
-    let path = library.data_folder().join("users/local/chacha.db");
-    let database = Connection::open_with_flags(path, OpenFlags::default()).unwrap();
+    let database = open_database_of_notes(&library);
     let count = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(count("SELECT count(*) FROM links"), 1);
     assert_eq!(count("SELECT count(*) FROM link_addresses"), 1);
@@ -94,9 +94,8 @@ fn changed_rows_of_links_are_found_and_read_again() {
         let library =
             Library::with_notes([("Start", "[[End]] https://example.org/a"), ("End", "x")]);
         assert_eq!(library.run(&["check"]).code, 0);
-        let path = library.data_folder().join("users/local/chacha.db");
-        let open = || Connection::open_with_flags(&path, OpenFlags::default()).unwrap();
-        assert!(open().execute(change, []).unwrap() > 0, "{change}");
+        let changed = open_database_of_notes(&library).execute(change, []).unwrap();
+        assert!(changed > 0, "{change}");
         let checked = library.run(&["check"]);
         let finding = "the stored links of notes are damaged";
         assert!(checked.stdout.contains(finding), "{change}: {checked:?}");
