@@ -156,6 +156,9 @@ impl LinkGraph {
             .into_iter()
             .filter_map(|link| with_ends(link, Some(item.clone()), &titles))
             .collect();
+        for links in [&mut incoming, &mut quoting] {
+            links.sort_by(|one, other| one.from.uri.cmp(&other.from.uri));
+        }
         self.add_contexts([&mut incoming, &mut quoting], contexts).await?;
         let of_kind =
             |kind| out.iter().filter(move |it| it.link.link.kind == kind).collect::<Vec<_>>();
@@ -371,7 +374,10 @@ fn rarest_addresses(
     }
     let mut shared: Vec<_> =
         by_key.into_values().filter(|sharing| sharing.len() <= MAX_SHARING_ITEMS).collect();
-    shared.sort_by_key(BTreeMap::len);
+    let written = |sharing: &BTreeMap<Uri, StoredLink>| {
+        sharing.values().next().map(|link| link.link.target.clone())
+    };
+    shared.sort_by_cached_key(|sharing| (sharing.len(), written(sharing)));
     shared.into_iter().flat_map(BTreeMap::into_values).collect()
 }
 
