@@ -49,6 +49,18 @@ fn highlights_are_returned_only_on_request() {
 }
 
 #[test]
+fn highlights_are_forms_in_language_of_text() {
+    let server = Library::with_notes([
+        ("Phone", "The cell phone is in the cellar of the house, and it rings."),
+        ("Bageri", "Bagaren knådar degen före soluppgången och låter den vila i en skål."),
+    ])
+    .serve();
+    let arguments = json!({ "query": "cellar", "highlight": true });
+    let hit = server.client().only_hit("notes.search", &arguments);
+    assert_eq!(highlighted_texts(&hit), ["cellar"], "{hit}");
+}
+
+#[test]
 fn non_boolean_highlight_is_rejected() {
     let server = Library::with_lanterns().serve();
     let problem =

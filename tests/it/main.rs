@@ -148,4 +148,5 @@ mod two_way;
 mod users;
 mod vectors;
 mod websocket;
+mod word_languages;
 mod writing;

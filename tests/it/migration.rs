@@ -196,7 +196,7 @@ fn earlier_index_is_searched_and_rebuilt_in_background() {
     let path = library.data_folder().join("users/local/chacha.db");
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
     let connection = Connection::open_with_flags(&path, flags).unwrap();
-    assert_eq!(note_words_version(&connection), 4);
+    assert_eq!(note_words_version(&connection), 5);
     set_earlier_version(&connection);
     let server = library.serve();
     let client = server.client();
@@ -206,7 +206,7 @@ fn earlier_index_is_searched_and_rebuilt_in_background() {
     };
     // The first search finds the earlier words, or those of a table that is already rebuilt.
     assert!(found("earlier") <= 1);
-    wait_until("the rebuilt table", || note_words_version(&connection) == 4);
+    wait_until("the rebuilt table", || note_words_version(&connection) == 5);
     assert_eq!((found("книга"), found("earlier")), (1, 0));
 }
 
@@ -222,7 +222,7 @@ fn check_repairs_earlier_index() {
     assert!(checked.stdout.contains("note_fts has the words of an earlier version"), "{checked:?}");
     let repaired = library.run(&["check", "--repair"]);
     assert!(repaired.stdout.contains("its full-text tables were rebuilt"), "{repaired:?}");
-    assert_eq!(note_words_version(&connection), 4);
+    assert_eq!(note_words_version(&connection), 5);
     assert!(library.run(&["search", "книга"]).stdout.contains("notes://"));
 }
 
@@ -246,7 +246,7 @@ fn updated_index_finds_all_spellings() {
     let found = |query: &str| library.run(&["search", query]).stdout.contains("notes://");
     let repaired = library.run(&["check", "--repair"]);
     assert!(repaired.stdout.contains("its full-text tables were rebuilt"), "{repaired:?}");
-    assert_eq!(note_words_version(&connection), 4);
+    assert_eq!(note_words_version(&connection), 5);
     for query in ["email", "e-mail", "12500", "🙂"] {
         assert!(found(query), "{query}");
     }
@@ -297,7 +297,7 @@ const TITLE_FIRST_SQL: [(&str, &str, &str); 2] = [
              content = '', contentless_delete = 1, tokenize = 'vademecum'
          );
          INSERT INTO note_fts (rowid, title, content) SELECT row, title, content FROM notes;
-         UPDATE fts_versions SET version = 4;",
+         UPDATE fts_versions SET version = 5;",
     ),
     (
         "media.db",
@@ -308,7 +308,7 @@ const TITLE_FIRST_SQL: [(&str, &str, &str); 2] = [
              content = '', contentless_delete = 1, tokenize = 'vademecum'
          );
          INSERT INTO media_fts (rowid, title, content) SELECT id, title, content FROM Media;
-         UPDATE fts_versions SET version = 4;",
+         UPDATE fts_versions SET version = 5;",
     ),
 ];
 

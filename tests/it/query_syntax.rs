@@ -391,7 +391,7 @@ const NATIVE_QUERIES: [(&str, &str, &[&str]); 16] = [
     (
         "sv",
         "Böckerna står i bokhyllan och inte på bordet, att läsa som vanligt.",
-        &["böcker", "bord"],
+        &["böcker", "bokhylla"],
     ),
 ];
 

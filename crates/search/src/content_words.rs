@@ -84,8 +84,10 @@ struct WordFilter {
 impl WordFilter {
     fn for_text(text: &str) -> Self {
         let code = detect_language(text);
-        let of_code = |code| Language::ALL.into_iter().find(|language| language.code() == code);
-        Self { language: code.and_then(of_code), stop_words: code.map(|_| StopWords::detect(text)) }
+        Self {
+            language: code.and_then(Language::from_code),
+            stop_words: code.and_then(StopWords::of_language),
+        }
     }
 
     fn accepts(&self, text: &str, word: &Word<'_>) -> bool {

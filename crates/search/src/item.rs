@@ -38,7 +38,7 @@ pub struct Item {
     /// Position of `content` in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<Range>,
-    /// Language of the whole text (ISO 639-1), if its stop words tell it.
+    /// Language of the whole text (ISO 639-1), if it can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<&'static str>,
     /// Items that link to this one.

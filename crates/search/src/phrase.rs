@@ -1,6 +1,6 @@
 //! A phrase of a query: one or more adjacent words.
 
-use vademecum_fts5::{Language, Script, detect_language, exact_token, with_stem};
+use vademecum_fts5::{Language, Script, detect_query_language, exact_token, with_stem};
 use vademecum_model::{Field, FtsColumn};
 
 /// Adjacent words.
@@ -51,9 +51,9 @@ pub enum QueryLanguage {
 impl QueryLanguage {
     /// Returns the language of a query, if it can be told.
     pub(crate) fn detect(text: &str) -> Option<Self> {
-        match detect_language(text)? {
+        match detect_query_language(text)? {
             "vi" => Some(Self::Vietnamese),
-            code => Language::ALL.into_iter().find(|it| it.code() == code).map(Self::Stemmed),
+            code => Language::from_code(code).map(Self::Stemmed),
         }
     }
 }

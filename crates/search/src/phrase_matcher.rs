@@ -5,13 +5,14 @@
 //! before they are folded.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, VecDeque},
     ops::{ControlFlow, Range},
     sync::OnceLock,
 };
 
 use vademecum_fts5::{
-    EXACT_MARK, Language, Word, WordBeginnings, detect_language, for_each_candidate_word,
+    EXACT_MARK, Language, Word, WordBeginnings, detect_languages, for_each_candidate_word,
     for_each_word, is_unspaced, with_stem,
 };
 
@@ -47,7 +48,8 @@ pub(crate) struct PhraseMatcher<'q> {
     inflected: Vec<(&'q InflectedWord, usize, u64)>,
     /// Stems of these words in the languages of the query.
     stems: Vec<StemPositions>,
-    /// Positions of words that must match exactly.
+    /// Positions of words as they are. Texts in other languages than that of the query have no other
+    /// forms.
     exact_positions: HashMap<String, PhrasePositions>,
     /// Phrases that are a prefix of a word.
     prefixes: Vec<(&'q str, usize)>,
@@ -62,8 +64,7 @@ pub(crate) struct PhraseMatcher<'q> {
 struct StemPositions {
     language: Language,
     positions: HashMap<String, PhrasePositions>,
-    /// First letters that all forms of a word share. In the language of a text, also those of the
-    /// languages of the query.
+    /// First letters that all forms of a word share.
     beginnings: WordBeginnings,
 }
 
@@ -150,7 +151,14 @@ impl<'q> PhraseMatcher<'q> {
 
     fn add_word(&mut self, word: MatchedWord<'q>, prefix: bool, phrase: usize, place: u64) {
         match word {
-            MatchedWord::Inflected(word) => self.inflected.push((word, phrase, place)),
+            MatchedWord::Inflected(word) => {
+                for typed in &word.typed {
+                    let known = self.exact_positions.entry(typed.folded.clone()).or_default();
+                    add_position(known, phrase, place);
+                    self.beginnings.add(&typed.folded);
+                }
+                self.inflected.push((word, phrase, place));
+            }
             MatchedWord::Exact(word) if prefix => {
                 self.prefixes.push((word, phrase));
                 self.beginnings.add(word);
@@ -166,22 +174,45 @@ impl<'q> PhraseMatcher<'q> {
         }
     }
 
-    /// Returns the stems in the language of a text, if it is not one of the query.
-    fn stems_for_text(&self, text: &str) -> Option<&StemPositions> {
-        let is_known = self.inflected.iter().all(|(word, ..)| word.language.is_some());
-        if is_known {
-            return None;
+    /// Returns the stems that count in a text, like those that its row in a full-text table is found by:
+    /// in the languages of the text and in English, or in those of the query if the text does not tell any.
+    fn stems_for_text(&self, text: &str) -> Vec<&StemPositions> {
+        if self.inflected.is_empty() {
+            return Vec::new();
         }
-        let code = detect_language(text)?;
-        let (language, stems) =
-            Language::ALL.into_iter().zip(&self.of_texts).find(|(it, _)| it.code() == code)?;
-        let is_new = self.stems.iter().all(|stems| stems.language != language);
-        let make = || {
-            let mut stems = StemPositions::new(language, &self.inflected);
-            stems.beginnings.merge(&self.beginnings);
-            Box::new(stems)
+        let of_text = detect_languages(text);
+        if of_text.is_empty() {
+            return self.stems.iter().collect();
+        }
+        let is_known = self.inflected.iter().all(|(word, ..)| word.language.is_some());
+        let of_english = |stems: &&StemPositions| stems.language == Language::English;
+        let english = self.stems.iter().find(of_english).filter(|_| !of_text.contains(&"en"));
+        let find_stems = |code: &str| {
+            let known = self.stems.iter().find(|stems| stems.language.code() == code);
+            known
+                .or_else(|| if is_known { None } else { self.stems_in(Language::from_code(code)?) })
         };
-        is_new.then(|| &**stems.get_or_init(make))
+        of_text.iter().copied().filter_map(find_stems).chain(english).collect()
+    }
+
+    /// Returns the stems in a language that is not one of the query.
+    fn stems_in(&self, language: Language) -> Option<&StemPositions> {
+        let (_, stems) =
+            Language::ALL.into_iter().zip(&self.of_texts).find(|it| it.0 == language)?;
+        Some(stems.get_or_init(|| Box::new(StemPositions::new(language, &self.inflected))))
+    }
+
+    /// Returns the letters with which the words begin that have one of the stems.
+    fn beginnings_for(&self, stems: &[&StemPositions]) -> Cow<'_, WordBeginnings> {
+        let is_known = |stems: &&StemPositions| {
+            self.stems.iter().any(|known| known.language == stems.language)
+        };
+        let mut others = stems.iter().filter(|stems| !is_known(stems));
+        let Some(other) = others.next() else { return Cow::Borrowed(&self.beginnings) };
+        let mut all = other.beginnings.clone();
+        all.merge(&self.beginnings);
+        others.for_each(|it| all.merge(&it.beginnings));
+        Cow::Owned(all)
     }
 
     /// Returns the number of phrases.
@@ -193,7 +224,7 @@ impl<'q> PhraseMatcher<'q> {
     pub(crate) fn is_phrase_word(&self, word: &Word<'_>, accepts: impl Fn(usize) -> bool) -> bool {
         let owner = |phrase: usize| self.owners.get(phrase).copied();
         let mut found = PhrasePositions::new();
-        self.find_positions(word, None, &mut found);
+        self.find_positions(word, &self.stems.iter().collect::<Vec<_>>(), &mut found);
         found.iter().any(|(phrase, _)| owner(*phrase).is_some_and(&accepts))
     }
 
@@ -201,11 +232,11 @@ impl<'q> PhraseMatcher<'q> {
     fn find_positions(
         &self,
         word: &Word<'_>,
-        of_text: Option<&StemPositions>,
+        stems: &[&StemPositions],
         found: &mut PhrasePositions,
     ) {
         found.clear();
-        for stems in self.stems.iter().chain(of_text) {
+        for stems in stems {
             stems.for_each_position(word, |phrase, position_bits| {
                 add_position(found, phrase, position_bits);
             });
@@ -230,17 +261,18 @@ impl<'q> PhraseMatcher<'q> {
         if self.lengths.is_empty() {
             return;
         }
-        let of_text = self.stems_for_text(text);
-        let beginnings = of_text.map_or(&self.beginnings, |stems| &stems.beginnings);
-        let mut matching = Matching::new(self, of_text);
-        for_each_candidate_word(text, beginnings, |word| matching.add_word(&word, &mut visit));
+        let stems = self.stems_for_text(text);
+        let beginnings = self.beginnings_for(&stems);
+        let mut matching = Matching::new(self, stems);
+        for_each_candidate_word(text, &beginnings, |word| matching.add_word(&word, &mut visit));
     }
 }
 
 /// State of the search for phrases in a text.
 struct Matching<'m> {
     matcher: &'m PhraseMatcher<'m>,
-    of_text: Option<&'m StemPositions>,
+    /// The stems that count in the text.
+    stems: Vec<&'m StemPositions>,
     /// Number of words of the longest phrase.
     longest: usize,
     progress: Vec<PartialMatch>,
@@ -251,11 +283,11 @@ struct Matching<'m> {
 }
 
 impl<'m> Matching<'m> {
-    fn new(matcher: &'m PhraseMatcher<'m>, of_text: Option<&'m StemPositions>) -> Self {
+    fn new(matcher: &'m PhraseMatcher<'m>, stems: Vec<&'m StemPositions>) -> Self {
         let longest = matcher.lengths.iter().copied().max().unwrap_or(0);
         Self {
             matcher,
-            of_text,
+            stems,
             longest,
             progress: vec![PartialMatch::default(); matcher.lengths.len()],
             starts: VecDeque::with_capacity(longest),
@@ -271,7 +303,7 @@ impl<'m> Matching<'m> {
         visit: &mut impl FnMut(PhraseMatch) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let (matcher, starts) = (self.matcher, &mut self.starts);
-        matcher.find_positions(word, self.of_text, &mut self.found);
+        matcher.find_positions(word, &self.stems, &mut self.found);
         if !self.found.is_empty() {
             if starts.len() == self.longest {
                 starts.pop_front();
@@ -423,9 +455,9 @@ mod tests {
                     found.push(match_);
                     ControlFlow::Continue(())
                 });
-                let of_text = matcher.stems_for_text(text);
-                let beginnings = of_text.map_or(&matcher.beginnings, |it| &it.beginnings);
-                let mut matching = Matching::new(&matcher, of_text);
+                let stems = matcher.stems_for_text(text);
+                let beginnings = matcher.beginnings_for(&stems);
+                let mut matching = Matching::new(&matcher, stems);
                 for_each_word(text, |word| {
                     if !beginnings.may_match(word.folded) {
                         return ControlFlow::Continue(());

@@ -14,7 +14,7 @@ use std::{
 };
 
 use vademecum_fts5::{
-    StopWords, WordKind, detect_language, exact_token, for_each_word, is_any_stop_word,
+    StopWords, WordKind, detect_query_language, exact_token, for_each_word, is_any_stop_word,
     is_digit_space, is_emoji,
 };
 use vademecum_model::{CorpusStatistics, Field};
@@ -58,7 +58,7 @@ impl FtsQuery {
         let parts =
             if is_prose(text) { split_plain_words(text).collect() } else { split_parts(text) };
         let is_question = is_question(&parts);
-        let has_noun_capitals = detect_language(text) == Some("de");
+        let has_noun_capitals = detect_query_language(text) == Some("de");
         for (number, QueryPart { kind, field, text }) in parts.into_iter().enumerate() {
             match (kind, field) {
                 (QueryPartKind::Words, None) => {

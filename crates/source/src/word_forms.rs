@@ -6,12 +6,12 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
 };
 
 use vademecum_fts5::{
-    ACCENT_MARK, ALTERNATIVE_SEPARATOR, Alternatives, EXACT_MARK, Language, Script, accented_token,
-    exact_token, language_token, with_stem,
+    ACCENT_MARK, ALTERNATIVE_SEPARATOR, Alternatives, EXACT_MARK, Language, LanguageSet, Script,
+    accented_token, exact_token, with_stem,
 };
 use vademecum_search::{InflectedWord, Phrase, QueryLanguage, QueryWord, TypedWord, WordStems};
 use vademecum_store::{FtsIndex, RowExpression, StoreError};
@@ -34,9 +34,14 @@ pub(crate) fn find_expression(
         }
         let alternatives =
             Alternatives { exact: exact.len(), variant_weight: index.variant_weight() };
-        let tokens = [exact, variants].concat();
+        let languages = exact.iter().map(|_| None);
+        let languages = languages.chain(variants.iter().map(|(_, languages)| Some(*languages)));
+        let languages = languages.collect();
+        let tokens: Vec<String> =
+            exact.into_iter().chain(variants.into_iter().map(|(token, _)| token)).collect();
         if tokens.iter().all(|token| is_term(token)) {
-            return Ok(RowExpression { terms: tokens, alternatives, ..RowExpression::default() });
+            let terms = tokens;
+            return Ok(RowExpression { terms, languages, alternatives, ..Default::default() });
         }
         let quoted: Vec<String> = tokens.iter().map(|token| format!("\"{token}\"")).collect();
         let phrase = format!("({})", quoted.join(" OR "));
@@ -62,6 +67,7 @@ fn find_tokens(index: &FtsIndex<'_>, words: &[QueryWord]) -> Result<String, Stor
             QueryWord::Exact(token) => token.clone(),
             QueryWord::Inflected(word) => {
                 let WordForms { exact, variants } = find_forms(index, word)?;
+                let variants = variants.into_iter().map(|(token, _)| token);
                 let forms: Vec<String> = exact.into_iter().chain(variants).collect();
                 forms.join(&ALTERNATIVE_SEPARATOR.to_string())
             }
@@ -75,13 +81,13 @@ fn find_tokens(index: &FtsIndex<'_>, words: &[QueryWord]) -> Result<String, Stor
 struct WordForms {
     /// The forms that the query has.
     exact: Vec<String>,
-    /// Other forms that are stored.
-    variants: Vec<String>,
+    /// Other forms that are stored, each with the languages in which it is one.
+    variants: Vec<(String, LanguageSet)>,
 }
 
 fn find_forms(index: &FtsIndex<'_>, word: &InflectedWord) -> Result<WordForms, StoreError> {
     let mut forms = WordForms::default();
-    let mut variants = BTreeSet::new();
+    let mut variants = BTreeMap::new();
     for typed in &word.typed {
         if word.language == Some(QueryLanguage::Vietnamese)
             && let Some(accented) = typed.accented.as_deref().map(accented_token)
@@ -92,7 +98,10 @@ fn find_forms(index: &FtsIndex<'_>, word: &InflectedWord) -> Result<WordForms, S
         }
         forms.exact.push(exact_token(&typed.folded));
         let languages = languages_of(index, word.language, typed)?;
-        variants.extend(find_variants(index, &languages, typed)?);
+        for (term, languages) in find_variants(index, &languages, typed)? {
+            let known: &mut LanguageSet = variants.entry(term).or_default();
+            *known = known.union(languages);
+        }
     }
     for token in &forms.exact {
         variants.remove(token);
@@ -102,17 +111,20 @@ fn find_forms(index: &FtsIndex<'_>, word: &InflectedWord) -> Result<WordForms, S
 }
 
 /// Returns the [`MAX_FORMS`] terms with the most rows.
-fn most_frequent(index: &FtsIndex<'_>, terms: BTreeSet<String>) -> Result<Vec<String>, StoreError> {
+fn most_frequent(
+    index: &FtsIndex<'_>,
+    terms: BTreeMap<String, LanguageSet>,
+) -> Result<Vec<(String, LanguageSet)>, StoreError> {
     if terms.len() <= MAX_FORMS {
         return Ok(terms.into_iter().collect());
     }
     let mut by_rows = Vec::with_capacity(terms.len());
-    for term in terms {
-        by_rows.push((Reverse(index.count_rows(&term)?), term));
+    for (term, languages) in terms {
+        by_rows.push((Reverse(index.count_rows(&term)?), term, languages));
     }
-    by_rows.sort_unstable();
+    by_rows.sort_unstable_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
     by_rows.truncate(MAX_FORMS);
-    Ok(by_rows.into_iter().map(|(_, term)| term).collect())
+    Ok(by_rows.into_iter().map(|(_, term, languages)| (term, languages)).collect())
 }
 
 /// Returns the languages in which the word may have other forms: that of the query, otherwise those
@@ -132,30 +144,21 @@ fn languages_of(
     if let Some(language) = of_query.filter(|it| it.script() == script) {
         return Ok(vec![language]);
     }
-    let held = index.languages(|| find_languages(index))?;
-    let held = held.iter().copied().filter(|language| language.script() == script);
+    let rows = index.languages()?;
+    let held = Language::ALL.into_iter().filter(|language| {
+        let is_held = || rows.count_rows(*language) * MAX_ROWS_PER_ROW_IN_LANGUAGE;
+        language.script() == script && is_held() >= index.cache().rows().max(1)
+    });
     let default = script.default_language();
     Ok(default.into_iter().chain(held.filter(|it| Some(*it) != default)).collect())
 }
 
-/// Returns the languages of the texts, English excepted.
-fn find_languages(index: &FtsIndex<'_>) -> Result<Vec<Language>, StoreError> {
-    let mut held = Vec::new();
-    for language in Language::ALL {
-        let rows = index.count_rows(&language_token(language.code()))?;
-        if rows > 0 && rows * MAX_ROWS_PER_ROW_IN_LANGUAGE >= index.cache().rows() {
-            held.push(language);
-        }
-    }
-    Ok(held)
-}
-
-/// Returns the stored words with the stem of the typed one in any of the languages.
+/// Returns the stored words with the stem of the typed one, each with the languages of this stem.
 fn find_variants(
     index: &FtsIndex<'_>,
     languages: &[Language],
     typed: &TypedWord,
-) -> Result<Vec<String>, StoreError> {
+) -> Result<HashMap<String, LanguageSet>, StoreError> {
     let mut searched = Vec::with_capacity(languages.len());
     for language in languages {
         let stems = WordStems::new(*language, typed);
@@ -163,23 +166,41 @@ fn find_variants(
             stems.beginnings(*language).iter().map(|start| stored_beginning(start)).collect();
         searched.push((*language, stems, ranges));
     }
-    let is_variant = |term: &str| {
+    let languages_of_form = |term: &str| {
         let word = term.trim_start_matches([EXACT_MARK, ACCENT_MARK]);
-        searched.iter().any(|(language, stems, ranges)| {
-            ranges.iter().any(|from| term.starts_with(from))
+        let mut languages = LanguageSet::default();
+        for (language, stems, ranges) in &searched {
+            if ranges.iter().any(|from| term.starts_with(from))
                 && with_stem(*language, word, |stem| stems.contains(stem))
-        })
+            {
+                languages = languages.union(languages_with_forms_of(*language));
+            }
+        }
+        languages
     };
     // A term may stand in several segments.
-    let mut variants = HashSet::new();
+    let mut variants = HashMap::new();
     for from in widest(searched.iter().flat_map(|(_, _, ranges)| ranges)) {
         index.for_each_term(from, &format!("{from}{}", char::MAX), |term| {
-            if !variants.contains(term) && is_variant(term) {
-                variants.insert(term.to_owned());
+            if variants.contains_key(term) {
+                return;
+            }
+            let languages = languages_of_form(term);
+            if !languages.is_empty() {
+                variants.insert(term.to_owned(), languages);
             }
         })?;
     }
-    Ok(variants.into_iter().collect())
+    Ok(variants)
+}
+
+/// Returns the languages in whose texts the forms of a word in a language count. Those of English count in
+/// all: its stemmer removes little, such as the plural ending that the Spanish one leaves.
+fn languages_with_forms_of(language: Language) -> LanguageSet {
+    match language {
+        Language::English => LanguageSet::ALL,
+        other => other.into(),
+    }
 }
 
 /// Returns how the stored words begin that begin with some letters.

@@ -8,7 +8,7 @@ use vademecum_model::Deadline;
 use super::{
     DerivedFtsTable, Store, StoreError,
     file::{begin_immediate, open_connection},
-    fts_version::{definition, newest_version, set_fts_version},
+    fts_version::{FTS_VERSION, definition, set_fts_version},
 };
 
 /// Version of the words in the full-text table `:table`.
@@ -53,8 +53,7 @@ impl Store {
         let name = named_params! { ":table": derived.table };
         self.read(Deadline::after(CHECK_TIMEOUT), |reader| {
             let versions = reader.query_all(FTS_VERSION_SQL, name, |row| row.get("version"));
-            let newest = newest_version(self.database(), derived.table);
-            Ok(versions?.into_iter().any(|version: i64| version < newest))
+            Ok(versions?.into_iter().any(|version: i64| version < FTS_VERSION))
         })
     }
 
@@ -105,7 +104,7 @@ impl Store {
             remove(&transaction)?;
             transaction.execute_batch(&sql)?;
             transaction.execute_batch(derived.fill_sql)?;
-            set_fts_version(&transaction, self.database(), derived.table)
+            set_fts_version(&transaction, derived.table)
         })();
         refilled.and_then(|()| transaction.commit()).map_err(failed)
     }

@@ -1,9 +1,12 @@
 //! A full-text table within a read transaction, with its cache.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 
 use rusqlite::{Row, ffi, named_params};
-use vademecum_fts5::{LONG_ROW_WORDS, Language, Postings, RowLengths, collect_postings};
+use vademecum_fts5::{
+    LANGUAGE_MARK, LONG_ROW_WORDS, LanguageSet, Postings, RowLanguages, RowLengths,
+    collect_postings,
+};
 use vademecum_model::FtsTable;
 
 use super::{
@@ -100,17 +103,60 @@ impl FtsIndex<'_> {
         Ok(found.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(0))
     }
 
-    /// Returns the languages of the table, which `find` determines if they are not known.
-    pub fn languages(
-        &self,
-        find: impl FnOnce() -> Result<Vec<Language>, StoreError>,
-    ) -> Result<Arc<[Language]>, StoreError> {
-        if let Some(known) = self.cache.languages() {
-            return Ok(known);
+    /// Returns the languages of each row.
+    pub fn languages(&self) -> Result<Arc<RowLanguages>, StoreError> {
+        let known = self.cache.languages_with_changes();
+        if let Some((known, changed)) = &known
+            && changed.is_empty()
+        {
+            return Ok(Arc::clone(known));
         }
-        let found: Arc<[Language]> = find()?.into();
+        let mut searches = Vec::new();
+        for token in self.language_tokens()? {
+            let language = LanguageSet::of_code(token.trim_start_matches(LANGUAGE_MARK));
+            let expression = RowExpression { terms: vec![token], ..RowExpression::default() };
+            searches.push((language, Search { expression, names: self.column_names()? }));
+        }
+        let found = match known {
+            None => {
+                let mut languages = Vec::with_capacity(searches.len());
+                for (language, search) in &searches {
+                    let decoded = self.decode_postings(search, |_| false)?;
+                    let postings = match decoded {
+                        Some(decoded) => decoded,
+                        None => self.read_postings(search, ALL_ROWS)?,
+                    };
+                    languages.push((*language, postings.rows().map(|it| it.row).collect()));
+                }
+                RowLanguages::new(&languages)
+            }
+            Some((known, changed)) => {
+                let mut rows = Vec::with_capacity(changed.len());
+                for row in changed.iter().copied() {
+                    let mut of_row = LanguageSet::default();
+                    for (language, search) in &searches {
+                        if !self.read_postings(search, row..=row)?.is_empty() {
+                            of_row = of_row.union(*language);
+                        }
+                    }
+                    rows.push((row, of_row));
+                }
+                known.with_rows(&rows)
+            }
+        };
+        let found = Arc::new(found);
         self.cache.store_languages(&found);
         Ok(found)
+    }
+
+    /// Returns the tokens of the languages that the table has, or had.
+    fn language_tokens(&self) -> Result<BTreeSet<String>, StoreError> {
+        let mut tokens = BTreeSet::new();
+        let first = LANGUAGE_MARK.to_string();
+        self.for_each_term(&first, &format!("{first}{}", char::MAX), |term| {
+            tokens.insert(term.to_owned());
+        })?;
+        Ok(tokens)
     }
 
     /// Returns the postings that are cached as `key`. `find_expression` is called if they are not up
@@ -139,7 +185,9 @@ impl FtsIndex<'_> {
             Some((known, changed)) => {
                 let mut others = Postings::default();
                 for row in changed.iter().copied() {
-                    others.append(&self.read_postings(&search, row..=row)?);
+                    if let Some(search) = self.search_in_row(&search, row)? {
+                        others.append(&self.read_postings(&search, row..=row)?);
+                    }
                 }
                 known.with_rows_replaced(&changed, &others).with_segments_of(is_long)
             }
@@ -168,7 +216,33 @@ impl FtsIndex<'_> {
         let columns: Vec<Option<f64>> =
             weights.map(|(name, weight)| is_searched(name).then_some(weight)).collect();
         let weights = Weights { alternatives: expression.alternatives, columns: &columns };
-        Ok(merge_postings(&terms, weights, is_long))
+        if !expression.has_languages() {
+            return Ok(merge_postings(&terms, weights, is_long, |_, _| true));
+        }
+        let languages = self.languages()?;
+        let counts = |row, term| {
+            expression.languages_of_term(term).is_none_or(|it| languages.has_form(row, it))
+        };
+        Ok(merge_postings(&terms, weights, is_long, counts))
+    }
+
+    /// Returns the search with the terms that count in a row, if there are any.
+    fn search_in_row(&self, search: &Search, row: i64) -> Result<Option<Search>, StoreError> {
+        let (mut expression, names) = (search.expression.clone(), search.names.clone());
+        if expression.has_languages() {
+            let languages = self.languages()?;
+            let mut number = 0..;
+            expression.terms.retain(|_| {
+                let of_term =
+                    number.next().and_then(|term| search.expression.languages_of_term(term));
+                of_term.is_none_or(|it| languages.has_form(row, it))
+            });
+            expression.languages = Vec::new();
+            if expression.terms.is_empty() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Search { expression, names }))
     }
 
     /// Returns the rows of terms, or `None` if a page is not as expected.

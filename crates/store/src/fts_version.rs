@@ -8,11 +8,11 @@ use super::Database;
 const SET_FTS_VERSION_SQL: &str =
     "INSERT OR REPLACE INTO fts_versions (table_name, version) VALUES (:table, :version)";
 
-/// Version of full-text tables (`docs/adr/0009-custom-tokenizer.md`).
-const FTS_VERSION: i64 = 3;
+/// Sets the version of the words in all full-text tables.
+const SET_ALL_FTS_VERSIONS_SQL: &str = "UPDATE fts_versions SET version = :version";
 
-/// Version of those with another definition than that of the migrations: their text is first.
-const TEXT_FIRST_VERSION: i64 = 4;
+/// Version of full-text tables (`docs/adr/0009-custom-tokenizer.md`).
+pub(crate) const FTS_VERSION: i64 = 5;
 
 /// Creates the empty full-text tables of a new file by their own definitions.
 pub(crate) fn create_fts_tables(
@@ -21,7 +21,11 @@ pub(crate) fn create_fts_tables(
 ) -> rusqlite::Result<()> {
     for (table, sql) in database.fts_definitions() {
         connection.execute_batch(&format!("DROP TABLE {table}; {sql}"))?;
-        set_fts_version(connection, database, table)?;
+    }
+    // Not all databases have full-text tables.
+    if connection.table_exists(None, "fts_versions")? {
+        let version = named_params! { ":version": FTS_VERSION };
+        connection.execute(SET_ALL_FTS_VERSIONS_SQL, version)?;
     }
     Ok(())
 }
@@ -32,18 +36,8 @@ pub(crate) fn definition(database: Database, table: &str) -> Option<&'static str
     found.map(|(_, sql)| *sql)
 }
 
-/// Returns the version of a new full-text table.
-pub(crate) fn newest_version(database: Database, table: &str) -> i64 {
-    definition(database, table).map_or(FTS_VERSION, |_| TEXT_FIRST_VERSION)
-}
-
 /// Records that a full-text table has the newest version.
-pub(crate) fn set_fts_version(
-    connection: &Connection,
-    database: Database,
-    table: &str,
-) -> rusqlite::Result<()> {
-    let version = newest_version(database, table);
-    let version = named_params! { ":table": table, ":version": version };
+pub(crate) fn set_fts_version(connection: &Connection, table: &str) -> rusqlite::Result<()> {
+    let version = named_params! { ":table": table, ":version": FTS_VERSION };
     connection.execute(SET_FTS_VERSION_SQL, version).map(|_| ())
 }

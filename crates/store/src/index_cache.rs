@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vademecum_fts5::{Language, Postings, RowLengths};
+use vademecum_fts5::{Postings, RowLanguages, RowLengths};
 use vademecum_model::FtsTable;
 
 use super::{segments::SegmentRows, varint::decode_varints};
@@ -119,8 +119,7 @@ type WithChanges<T> = (Arc<T>, Arc<[i64]>);
 #[derive(Debug, Default)]
 struct CacheEntries {
     lengths: Option<WithChanges<RowLengths>>,
-    /// Languages of the table, and the number of rows for which they were determined.
-    languages: Option<(Arc<[Language]>, u64)>,
+    languages: Option<WithChanges<RowLanguages>>,
     /// Postings by phrase, with the time of their last use.
     postings: HashMap<String, (WithChanges<Postings>, u64)>,
     total_bytes: usize,
@@ -195,14 +194,13 @@ impl IndexCache {
         lock(&self.entries).lengths.clone()
     }
 
-    /// Returns the languages of the table, unless it has grown or shrunk much since.
-    pub(super) fn languages(&self) -> Option<Arc<[Language]>> {
-        let known = lock(&self.entries).languages.clone();
-        known.filter(|(_, rows)| self.rows.abs_diff(*rows) <= rows / 10).map(|(known, _)| known)
+    /// Returns the cached languages of rows and the rows that have changed since.
+    pub(super) fn languages_with_changes(&self) -> Option<WithChanges<RowLanguages>> {
+        lock(&self.entries).languages.clone()
     }
 
-    pub(super) fn store_languages(&self, languages: &Arc<[Language]>) {
-        lock(&self.entries).languages = Some((Arc::clone(languages), self.rows));
+    pub(super) fn store_languages(&self, languages: &Arc<RowLanguages>) {
+        lock(&self.entries).languages = Some((Arc::clone(languages), Arc::default()));
     }
 
     pub(super) fn store_lengths(&self, lengths: &Arc<RowLengths>) {
@@ -214,7 +212,7 @@ impl CacheEntries {
     /// Returns a copy of the entries with the given rows marked as changed.
     fn with_changed_rows(&self, rows: &[i64]) -> Self {
         let mut after = Self { clock: self.clock, ..Self::default() };
-        after.languages.clone_from(&self.languages);
+        after.languages = self.languages.as_ref().and_then(|known| add_changed_rows(known, rows));
         after.lengths = self.lengths.as_ref().and_then(|lengths| add_changed_rows(lengths, rows));
         for (phrase, (postings, used)) in &self.postings {
             if let Some(postings) = add_changed_rows(postings, rows) {

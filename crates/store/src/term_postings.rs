@@ -29,17 +29,24 @@ pub(super) struct Weights<'a> {
     pub(super) columns: &'a [Option<f64>],
 }
 
-/// Returns the postings of alternative terms. The segments of a row are kept if it `is_long`. Returns
-/// `None` if a list is malformed.
+/// Returns the postings of alternative terms, of which each counts in a row if `counts` says so. The
+/// segments of a row are kept if it `is_long`. Returns `None` if a list is malformed.
 pub(super) fn merge_postings(
     terms: &[TermRows],
     weights: Weights<'_>,
     is_long: impl Fn(i64) -> bool,
+    counts: impl Fn(i64, usize) -> bool,
 ) -> Option<Postings> {
     let mut postings = Postings::default();
     let mut places = Places { weights, frequency: None, of_row: Vec::new(), segments: Vec::new() };
+    let mut counted = Vec::new();
     merge_rows(terms, |row, lists, list_at| {
-        places.weigh(lists, list_at, is_long(row))?;
+        counted.clear();
+        for index in lists {
+            let (alternative, _) = list_at(*index)?;
+            counted.extend(counts(row, alternative).then_some(*index));
+        }
+        places.weigh(&counted, list_at, is_long(row))?;
         if let Some(frequency) = places.frequency {
             postings.push(row, frequency, &places.segments);
         }

@@ -61,7 +61,7 @@ impl Script {
         word.chars().find_map(Self::of_letter)
     }
 
-    fn of_letter(letter: char) -> Option<Self> {
+    pub(crate) fn of_letter(letter: char) -> Option<Self> {
         match u32::from(letter) {
             0x41..=0x5A | 0x61..=0x7A | 0xC0..=0x24F | 0x1E00..=0x1EFF => Some(Self::Latin),
             0x370..=0x3FF | 0x1F00..=0x1FFF => Some(Self::Greek),
@@ -165,6 +165,11 @@ impl Language {
             Self::Ukrainian => "uk",
             Self::Yiddish => "yi",
         }
+    }
+
+    /// Returns the language with a code (ISO 639-1), if it has a stemmer.
+    pub fn from_code(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|language| language.code() == code)
     }
 
     /// Returns the script in which the language is usually written.

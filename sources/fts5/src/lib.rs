@@ -14,11 +14,13 @@ mod letters;
 mod postings;
 mod prepared;
 mod row_bits;
+mod row_languages;
 mod row_lengths;
 mod score_bounds;
 mod spellings;
 mod stems;
 mod stop_words;
+mod text_language;
 mod tokens;
 mod word_beginnings;
 mod words;
@@ -30,14 +32,16 @@ pub use letters::{is_letter, is_unspaced};
 pub use postings::{BLOCK_ROWS, Posting, Postings, PostingsBlock, SEGMENT_WORDS};
 pub use prepared::{PreparedText, with_prepared_texts};
 pub use row_bits::{BLOCK_RANGES, RowBits};
+pub use row_languages::{LanguageSet, RowLanguages};
 pub use row_lengths::{LONG_ROW_WORDS, PASSAGE_WORDS, RowLengths};
 pub use score_bounds::ScoreBounds;
 pub use spellings::{is_digit_space, is_emoji};
 pub use stems::with_stem;
-pub use stop_words::{StopWords, detect_language, is_any_stop_word, is_stop_word};
+pub use stop_words::{StopWords, detect_query_language, is_any_stop_word, is_stop_word};
+pub use text_language::{detect_language, detect_languages};
 pub use tokens::{
-    ACCENT_MARK, ALTERNATIVE_SEPARATOR, EXACT_MARK, accented_token, exact_token,
-    for_each_index_token, language_token,
+    ACCENT_MARK, ALTERNATIVE_SEPARATOR, EXACT_MARK, LANGUAGE_MARK, accented_token, exact_token,
+    for_each_index_token,
 };
 pub use word_beginnings::WordBeginnings;
 pub use words::{Word, WordKind, fold_word, for_each_candidate_word, for_each_word};

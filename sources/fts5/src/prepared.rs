@@ -93,8 +93,8 @@ mod tests {
         let texts = ["Kneading the dough", "", "東京"].map(|text| PreparedText::new(text.into()));
         with_prepared_texts(texts.into(), || {
             let known = tokens("Kneading the dough");
-            assert_eq!(known.as_deref(), Some(" =kneading the =dough"));
-            assert_eq!(tokens("東京").as_deref(), Some(" 東 京|東京"));
+            assert_eq!(known.as_deref(), Some(" =kneading|^en the =dough"));
+            assert_eq!(tokens("東京").as_deref(), Some(" 東|^zh 京|東京"));
             assert_eq!(tokens("").as_deref(), Some(""));
             assert_eq!(tokens("Kneading the Dough"), None);
         });

@@ -1,6 +1,7 @@
-//! Stop words by language: queries ignore them, and they tell the language of a text.
+//! Stop words by language: queries ignore them, and they tell the language of a query or text.
 
 use std::{
+    cmp::Reverse,
     collections::{HashMap, HashSet},
     ops::ControlFlow,
     sync::OnceLock,
@@ -41,7 +42,8 @@ const OTHER_LISTS: [(&str, &str); 11] = [
     (
         "eu",
         "eta da ez bat du dute ere baina zen dira izan dago edo hau hori bere dela zuen behar egin \
-         zer nola gehiago guztiak bezala",
+         zer nola gehiago guztiak bezala dute dituzte ditu dela duen den izateko baten batean beste \
+         gabe arabera bidez baita nahiz arteko",
     ),
     (
         "fa",
@@ -51,7 +53,7 @@ const OTHER_LISTS: [(&str, &str); 11] = [
     (
         "ga",
         "agus an na ar is bhí tá go le do sé sí mar ach ag níl atá seo sin leis don chun gur gach acu \
-         nach féin raibh bheith",
+         nach féin raibh bheith ní nó gan faoi ba uile duine maidir féidir níor gur aon de i",
     ),
     (
         "hi",
@@ -95,7 +97,13 @@ pub struct StopWords(Option<usize>);
 impl StopWords {
     /// Detects the language with the most stop words in the text. Ties go to English.
     pub fn detect(text: &str) -> Self {
-        Self(find_language(text).filter(|list| *list != ENGLISH))
+        Self(StopWordCounts::new(text).detected_list().filter(|list| *list != ENGLISH))
+    }
+
+    /// Returns the stop words of a language (ISO 639-1), if they are known.
+    pub fn of_language(code: &str) -> Option<Self> {
+        let list = lists().codes.iter().position(|it| *it == code)?;
+        Some(Self(Some(list).filter(|list| *list != ENGLISH)))
     }
 
     /// Returns whether a word in lowercase, with its accents, is a stop word.
@@ -105,51 +113,87 @@ impl StopWords {
     }
 }
 
-/// Returns the code (ISO 639-1) of the language of a text, if it has enough stop words.
-pub fn detect_language(text: &str) -> Option<&'static str> {
-    find_language(text).and_then(|list| lists().codes.get(list)).copied()
-}
-
 /// Returns whether a word in lowercase, with its accents, is a stop word of any language.
 pub fn is_any_stop_word(written: &str) -> bool {
     lists().words.contains_key(written)
 }
 
-/// Returns the list with the most words in the beginning of a text.
-fn find_language(text: &str) -> Option<usize> {
-    let known = lists();
-    let mut counts = vec![0_usize; known.codes.len()];
-    let mut words = 0;
-    for_each_word(text, |word| {
-        let written = word.accented.unwrap_or(word.folded);
-        // A single letter may be anything.
-        let mut lists = match written.len() {
-            1 => 0,
-            _ => known.words.get(written).copied().unwrap_or(0),
-        };
-        while lists != 0 {
-            if let Some(count) = counts.get_mut(lists.trailing_zeros() as usize) {
-                *count += 1;
+/// Returns the code (ISO 639-1) of the language of a query, if it has enough stop words.
+pub fn detect_query_language(text: &str) -> Option<&'static str> {
+    StopWordCounts::new(text).detected()
+}
+
+/// Numbers of stop words of each language in the beginning of a text.
+#[derive(Debug)]
+pub(crate) struct StopWordCounts {
+    /// Numbers of stop words by list.
+    of_lists: Vec<usize>,
+    /// Number of words that were looked at.
+    pub(crate) words: usize,
+}
+
+impl StopWordCounts {
+    pub(crate) fn new(text: &str) -> Self {
+        let known = lists();
+        let mut of_lists = vec![0_usize; known.codes.len()];
+        let mut words = 0;
+        for_each_word(text, |word| {
+            let written = word.accented.unwrap_or(word.folded);
+            // A single letter may be anything.
+            let mut lists = match written.len() {
+                1 => 0,
+                _ => known.words.get(written).copied().unwrap_or(0),
+            };
+            while lists != 0 {
+                if let Some(count) = of_lists.get_mut(lists.trailing_zeros() as usize) {
+                    *count += 1;
+                }
+                lists &= lists - 1;
             }
-            lists &= lists - 1;
+            words += 1;
+            if words < MAX_DETECTED_WORDS {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        });
+        Self { of_lists, words }
+    }
+
+    /// Returns the number of stop words of a language.
+    pub(crate) fn of(&self, code: &str) -> usize {
+        let list = lists().codes.iter().position(|it| *it == code);
+        list.and_then(|list| self.of_lists.get(list)).copied().unwrap_or(0)
+    }
+
+    /// Returns the language with more stop words than any other, their number, and that of the language
+    /// with the next most.
+    pub(crate) fn leading(&self) -> Option<(&'static str, usize, usize)> {
+        let mut sorted: Vec<(usize, usize)> = self.of_lists.iter().copied().zip(0..).collect();
+        sorted.sort_unstable_by_key(|(count, _)| Reverse(*count));
+        let [(most, list), (second, _), ..] = *sorted else { return None };
+        let code = lists().codes.get(list)?;
+        (most > second).then_some((*code, most, second))
+    }
+
+    /// Returns the language with enough stop words.
+    pub(crate) fn detected(&self) -> Option<&'static str> {
+        self.detected_list().and_then(|list| lists().codes.get(list)).copied()
+    }
+
+    fn detected_list(&self) -> Option<usize> {
+        let counts = self.of_lists.iter().copied();
+        let english = self.of_lists.first().copied().unwrap_or(0);
+        let most = counts.zip(0..).skip(1).max_by_key(|(count, list)| (*count, usize::MAX - *list));
+        match most {
+            Some((count, list))
+                if count >= MIN_LANGUAGE_STOP_WORDS.max(english + 1)
+                    && count * MAX_WORDS_PER_STOP_WORD >= self.words =>
+            {
+                Some(list)
+            }
+            _ => (english > 0).then_some(ENGLISH),
         }
-        words += 1;
-        if words < MAX_DETECTED_WORDS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    let english = counts.first().copied().unwrap_or(0);
-    let most = counts
-        .into_iter()
-        .zip(0..)
-        .skip(1)
-        .max_by_key(|(count, list)| (*count, usize::MAX - *list));
-    match most {
-        Some((count, list))
-            if count >= MIN_LANGUAGE_STOP_WORDS.max(english + 1)
-                && count * MAX_WORDS_PER_STOP_WORD >= words =>
-        {
-            Some(list)
-        }
-        _ => (english > 0).then_some(ENGLISH),
     }
 }
 
@@ -230,7 +274,7 @@ mod tests {
             ("dough bread oven", None),
             ("", None),
         ] {
-            assert_eq!(detect_language(text), code, "{text}");
+            assert_eq!(detect_query_language(text), code, "{text}");
         }
     }
 

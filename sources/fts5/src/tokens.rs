@@ -11,7 +11,7 @@ use crate::{
     hash_lists::HashLists,
     language::Language,
     stems::with_stem,
-    stop_words::detect_language,
+    text_language::detect_languages,
     words::{WordKind, for_each_word},
 };
 
@@ -19,7 +19,7 @@ use crate::{
 /// stems, without the mark.
 pub const EXACT_MARK: char = '=';
 /// Prefix of the token that names the language of a text.
-const LANGUAGE_MARK: char = '^';
+pub const LANGUAGE_MARK: char = '^';
 /// Prefix of tokens with accents.
 pub const ACCENT_MARK: char = '~';
 
@@ -40,8 +40,8 @@ pub fn accented_token(accented: &str) -> String {
     format!("{ACCENT_MARK}{accented}")
 }
 
-/// Returns the token of the texts in a language. English texts have none.
-pub fn language_token(code: &str) -> String {
+/// Returns the token of the texts in a language.
+fn language_token(code: &str) -> String {
     format!("{LANGUAGE_MARK}{code}")
 }
 
@@ -64,16 +64,15 @@ pub fn for_each_index_token(
     // End and content of the last character of a script without spaces.
     let mut last_solid: Option<(usize, String)> = None;
     let mut token = String::new();
-    let mut language = detect_language(text).filter(|code| *code != "en").map(language_token);
+    let mut languages = detect_languages(text);
     for_each_word(text, |word| {
         let same = last_position == Some(word.position);
         last_position = Some(word.position);
-        if !same
-            && word.position > 0
-            && let Some(language) = language.take()
-        {
+        if !same && word.position > 0 && !languages.is_empty() {
             // At the position of the first word, like its other tokens.
-            visit(&language, &(0..0), true)?;
+            for code in languages.drain(..) {
+                visit(&language_token(code), &(0..0), true)?;
+            }
         }
         token.clear();
         if word.kind == WordKind::Unspaced {
@@ -129,7 +128,8 @@ mod tests {
 
     #[test]
     fn every_word_has_one_token() {
-        assert_eq!(tokens("Kneading the dough"), "=kneading the =dough");
+        assert_eq!(tokens("kneading dough"), "=kneading =dough");
+        assert_eq!(tokens("Kneading the dough"), "=kneading|^en the =dough");
         assert_eq!(tokens("Дома v2"), "дома v2");
         assert_eq!(
             (exact_token("kneading"), exact_token("the")),
@@ -145,19 +145,19 @@ mod tests {
 
     #[test]
     fn text_has_token_of_its_language() {
-        assert_eq!(tokens("Das ist ein Haus"), "=das|^de is =ein =haus".replace("is ", "=ist "));
-        assert_eq!(tokens("this is a house"), "this is a =house");
+        assert_eq!(tokens("Das ist ein Haus"), "=das|^de =ist =ein =haus");
+        assert_eq!(tokens("this is a house"), "this|^en is a =house");
     }
 
     #[test]
     fn unspaced_text_has_character_and_pair_tokens() {
-        assert_eq!(tokens("東京都 x"), "東 京|東京 都|京都 x");
-        assert_eq!(tokens("東 京"), "東 京");
+        assert_eq!(tokens("東京都 x"), "東|^zh 京|東京 都|京都 x");
+        assert_eq!(tokens("東 京"), "東|^zh 京");
     }
 
     #[test]
     fn compound_name_has_whole_and_part_tokens() {
-        assert_eq!(tokens("readFiles in C++"), "=readfiles|=read =files in c++|c");
+        assert_eq!(tokens("readFiles in C++"), "=readfiles|=read|^en =files in c++|c");
     }
 
     #[test]
