@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use vademecum_fts5::{Language, fold_word, with_stem};
+use vademecum_fts5::{Language, Script, fold_word, with_stem};
 
 use super::phrase::TypedWord;
 
@@ -32,25 +32,53 @@ impl WordStems {
         self.0.iter().map(String::as_str)
     }
 
-    /// Returns the letters that all stored words with one of the stems start with: stemmers change
-    /// at most the last two letters of what remains, and one of a short word. The English one
-    /// changes one letter, and only to one of a few.
+    /// Returns the letters that all stored words with one of the stems start with.
     pub fn beginnings(&self, language: Language) -> Vec<String> {
         let mut beginnings = Vec::new();
         for stem in &self.0 {
             let length = stem.chars().count();
-            let changed = match language {
-                // `dying` has the stem `die`.
-                Language::English if length == 3 && stem.ends_with("ie") => 2,
-                Language::English => usize::from(stem.ends_with(['e', 'i', 'l', 'y'])),
-                _ if length <= 4 => 1,
-                _ => 2,
-            };
-            let kept: String = stem.chars().take(length.saturating_sub(changed).max(1)).collect();
+            let kept = length.saturating_sub(count_changed_letters(language, stem)).max(1);
+            let kept: String = stem.chars().take(kept).collect();
             let removed = language.removed_prefixes().iter();
             beginnings.extend(removed.map(|removed| format!("{removed}{kept}")));
         }
         beginnings
+    }
+}
+
+/// Returns the number of letters at the end of a stem that its words may have changed. Many stemmers
+/// only remove endings, or change a few letters (`docs/adr/0069-forms-of-own-language.md`).
+fn count_changed_letters(language: Language, stem: &str) -> usize {
+    let length = stem.chars().count();
+    let last = stem.chars().next_back().unwrap_or_default();
+    let any_letters = if length <= 4 { 1 } else { 2 };
+    match language {
+        // `dying` has the stem `die`.
+        Language::English if length == 3 && stem.ends_with("ie") => 2,
+        Language::English => usize::from(matches!(last, 'e' | 'i' | 'l' | 'y')),
+        // Accents may change too.
+        _ if !stem.is_ascii() && language.script() == Script::Latin => any_letters,
+        Language::Basque
+        | Language::Danish
+        | Language::Lithuanian
+        | Language::Norwegian
+        | Language::Polish
+        | Language::Portuguese
+        | Language::Swedish => 0,
+        // `agentiques` has the stem `agentic`.
+        Language::Catalan => usize::from(last == 'c'),
+        // `advertencia` has the stem `advertent`.
+        Language::Italian | Language::Romanian | Language::Spanish => usize::from(last == 't'),
+        Language::French if !matches!(last, 'i' | 'l' | 't' | 'u' | 'x') => 0,
+        // `kulccsal` has the stem `kulcs`.
+        Language::Hungarian => usize::from(matches!(last, 's' | 'y' | 'z')),
+        Language::Turkish => 1,
+        // `tuer` has the stem `tur`, like `tür`.
+        Language::German => {
+            let after_vowel = stem.chars().rev().position(|it| matches!(it, 'a' | 'o' | 'u'));
+            after_vowel.filter(|letters| *letters <= 2).unwrap_or(0)
+        }
+        _ => any_letters,
     }
 }
 
