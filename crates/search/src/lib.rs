@@ -20,6 +20,7 @@ mod plain_links;
 mod plain_links_in_json;
 mod quantized_index;
 mod query;
+mod query_parts;
 mod query_words;
 mod rank_fusion;
 mod rank_request;
