@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use vademecum_tools::PHRASE_NOT_FOUND;
+use vademecum_tools::sign_sentences;
 
 use super::{
     common::CommonOptions,
@@ -89,9 +89,11 @@ pub(super) fn print_results(found: &Value) {
         }
         (shown, None) => print_line(&format!("{shown} of {total}")),
     }
-    if found["_meta"]["phrase_not_found"] == true {
-        print_line(PHRASE_NOT_FOUND);
-    }
+    let parts = ["loosened", "required", "excluded", "ignored"].map(|kind| {
+        let parts = found["_meta"][kind].as_array().into_iter().flatten();
+        parts.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+    });
+    sign_sentences(parts.each_ref().map(Vec::as_slice)).for_each(|line| print_line(&line));
     print_failed_sources(found);
 }
 

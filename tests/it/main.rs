@@ -101,6 +101,7 @@ mod provenance;
 mod public_errors;
 mod query;
 mod query_cli;
+mod query_signs;
 mod query_syntax;
 mod rag;
 mod rag_admin;

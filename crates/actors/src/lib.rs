@@ -34,6 +34,7 @@ mod session_state;
 mod session_store;
 mod shown_items;
 mod shown_origins;
+mod sign_reading;
 mod source;
 mod source_call;
 mod source_selection;

@@ -1,6 +1,7 @@
 //! A page of search results, as a session returns it.
 
 use vademecum_model::{Hit, SourceName, Uri};
+use vademecum_search::QuerySigns;
 
 use super::SourceFailure;
 
@@ -25,8 +26,8 @@ pub struct SearchPage {
     pub searched_for: Option<String>,
     /// Query with replaced words that may find more.
     pub did_you_mean: Option<String>,
-    /// Whether nothing was found because a phrase occurs nowhere.
-    pub phrase_not_found: bool,
+    /// What the signs of the query were read as.
+    pub signs: QuerySigns,
     /// Sources in which a filter by tags finds nothing because no item has any.
     pub without_tags: Vec<SourceName>,
     /// Sources that failed or exceeded the deadline; their matches are missing.

@@ -8,10 +8,10 @@ use actix::{
     prelude::*,
 };
 use vademecum_model::{Hit, Retrieval, Uri};
-use vademecum_search::{FtsQuery, GetRequest, Item};
+use vademecum_search::{FtsQuery, GetRequest, Item, RankedMatch};
 
 use super::{
-    CallContext, CallError, WithContext,
+    CallContext, CallError, SourceFailure, WithContext,
     aggregator::{Aggregator, LoadAllHits, RankAll},
     hybrid::apply_vector_hit,
     item_reading::ReadSourceItem,
@@ -143,7 +143,12 @@ impl Handler<WithContext<SearchRequest>> for Session {
         self.running_searches += 1;
         let WithContext { request, context } = search;
         let search = Rc::new(Search { request, context, aggregator });
-        let ranked = self.rank_with_corrections(Rc::clone(&search), query);
+        let read = self.read_minus(&search, query);
+        let ranking = Rc::clone(&search);
+        let ranked = read.then(move |query, session, _| match query {
+            Ok(query) => session.rank_with_corrections(ranking, query),
+            Err(error) => Box::pin(ready(Err(error))),
+        });
         let page = ranked.then(move |ranked, session, _| session.load_page(&search, ranked));
         Box::pin(page.map(|page, session, _| {
             session.running_searches -= 1;
@@ -175,13 +180,43 @@ impl Handler<WithContext<ReadRequest>> for Session {
 }
 
 /// A future that may use the session between its steps.
-type SessionFuture<T> = LocalBoxActorFuture<Session, T>;
+pub(super) type SessionFuture<T> = LocalBoxActorFuture<Session, T>;
 
 /// A search in progress.
-struct Search {
+pub(super) struct Search {
     request: SearchRequest,
     context: CallContext,
     aggregator: Addr<Aggregator>,
+}
+
+impl Search {
+    /// Loads ranked matches of a query as hits.
+    pub(super) fn load(
+        &self,
+        query: &Arc<FtsQuery>,
+        ranked: Vec<RankedMatch>,
+        weights: Arc<[f64]>,
+        snippet_length: usize,
+    ) -> impl Future<Output = Result<(Vec<Hit>, Vec<SourceFailure>), CallError>> + use<> {
+        let message = (!ranked.is_empty()).then(|| LoadAllHits {
+            query: Arc::clone(query),
+            selections: self.request.selections.clone(),
+            ranked,
+            weights,
+            snippet_length,
+            highlight: self.request.highlight,
+            context: self.context.clone(),
+        });
+        let aggregator = self.aggregator.clone();
+        async move {
+            match message {
+                Some(message) => {
+                    send(&aggregator, message).await.map_err(|_| CallError::Unavailable)
+                }
+                None => Ok((Vec::new(), Vec::new())),
+            }
+        }
+    }
 }
 
 /// A query, perhaps with replaced words.
@@ -199,7 +234,8 @@ struct RankedQuery {
     page: RankedPage,
 }
 
-/// Factor of the scores of a query with replaced words: it may not be what was meant.
+/// Factor of the scores of a query with replaced words or without its quotes: it may not be what was
+/// meant.
 const REPAIRED_SCORE: f64 = 0.5;
 
 impl Session {
@@ -211,10 +247,10 @@ impl Session {
         query: Arc<FtsQuery>,
     ) -> SessionFuture<Result<RankedQuery, CallError>> {
         let depth = self.initial_depth(&search.request);
-        let ranked = self.rank(&search, &query, depth);
-        Box::pin(ranked.then(move |merged, session, _| {
-            let merged = match merged {
-                Ok(merged) => merged,
+        let ranked = self.rank_loosened(Rc::clone(&search), query, depth);
+        Box::pin(ranked.then(move |ranked, session, _| {
+            let (query, merged) = match ranked {
+                Ok(ranked) => ranked,
                 Err(error) => return Box::pin(ready(Err(error))) as SessionFuture<_>,
             };
             let words = match search.request.spelling {
@@ -281,7 +317,7 @@ impl Session {
     }
 
     /// Ranks the first `depth` matches of a query.
-    fn rank(
+    pub(super) fn rank(
         &self,
         search: &Rc<Search>,
         query: &Arc<FtsQuery>,
@@ -337,38 +373,25 @@ impl Session {
         };
         let SpelledQuery { query, searched_for, did_you_mean } = spelled;
         let RankedPage { merged, selection, restarted } = page;
-        let phrase_not_found = merged.is_empty() && query.has_required_phrase();
+        let signs = query.signs().clone();
         let request = &search.request;
         let snippet_length = Retrieval::snippet_length(
             request.snippet_length.or(request.preferences.snippet_length),
         );
         let selected: Vec<_> = selection.shown.iter().map(|match_| match_.uri.clone()).collect();
-        let message = (!selected.is_empty()).then(|| LoadAllHits {
-            query,
-            selections: request.selections.clone(),
-            ranked: selection.shown,
-            weights: merged.statistics.phrase_weights().into(),
-            snippet_length,
-            highlight: request.highlight,
-            context: search.context.clone(),
-        });
+        let weights = merged.statistics.phrase_weights().into();
+        let loaded = search.load(&query, selection.shown, weights, snippet_length);
         let offsets: HashMap<Uri, usize> =
             selected.iter().cloned().zip(selection.offsets).collect();
-        let (aggregator, fresh) = (search.aggregator.clone(), request.skip_seen);
-        let loaded = async move {
-            match message {
-                Some(message) => send(&aggregator, message).await,
-                None => Ok((Vec::new(), Vec::new())),
-            }
-        };
+        let fresh = request.skip_seen;
         Box::pin(loaded.into_actor(self).map(move |loaded, session, _| {
-            let (mut hits, failed) = loaded.map_err(|_| CallError::Unavailable)?;
+            let (mut hits, failed) = loaded?;
             for hit in &mut hits {
                 hit.score_type = merged.score_type;
                 if let Some(vector_hit) = merged.vector_hits.get(&hit.uri) {
                     apply_vector_hit(hit, vector_hit, snippet_length);
                 }
-                if searched_for.is_some() {
+                if searched_for.is_some() || !signs.loosened.is_empty() {
                     hit.score *= REPAIRED_SCORE;
                 }
             }
@@ -386,7 +409,7 @@ impl Session {
                 restarted,
                 searched_for,
                 did_you_mean,
-                phrase_not_found,
+                signs,
                 failed: merged.failed.into_iter().chain(failed).collect(),
                 missing_vectors: merged.missing_vectors,
                 without_tags: merged.without_tags,

@@ -70,6 +70,12 @@ impl Field {
         ("creator_notes", Self::CreatorNotes),
     ];
 
+    /// Returns the first name of the field in queries; empty if it has none.
+    pub fn query_name(self) -> &'static str {
+        let found = Self::QUERY_NAMES.iter().find(|(_, field)| *field == self);
+        found.map_or("", |(name, _)| *name)
+    }
+
     /// Returns the field with the given name, ignoring ASCII case.
     pub fn from_name(name: &str) -> Option<Self> {
         let found = Self::QUERY_NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));

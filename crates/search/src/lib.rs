@@ -21,6 +21,7 @@ mod plain_links_in_json;
 mod quantized_index;
 mod query;
 mod query_parts;
+mod query_signs;
 mod query_words;
 mod rank_fusion;
 mod rank_request;
@@ -49,6 +50,7 @@ pub use plain_links::{LinkEdit, remote_link_edits, restore_lines, without_remote
 pub use plain_links_in_json::without_remote_links_in_json;
 pub use quantized_index::{QuantizedIndex, QuantizedVector, rescore_depth};
 pub use query::FtsQuery;
+pub use query_signs::QuerySigns;
 pub use rank_fusion::{FusedResult, Fusion, ListPosition, ReciprocalRank, reciprocal_rank};
 pub use rank_request::{HitRequest, RankRequest, RankedMatch, Ranking};
 pub use snippet::make_snippet;

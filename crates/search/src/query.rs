@@ -2,10 +2,10 @@
 //!
 //! A match contains any of the words, best match first, because the typical query is a
 //! natural-language question. Quoted phrases must occur exactly as written, except in a long
-//! question. Words with a field name must occur in that field, as in `title:bread`. Words after a
-//! minus or `NOT`, as in `-rye`, must not occur. `knead*` matches every word that starts with
-//! `knead`. All other operators are treated as words, and so is everything in a text too long to be
-//! a query.
+//! question. Words with a field name must occur in that field, as in `title:bread`. Words after
+//! `NOT`, and words after a minus at the end of a short query, as in `bread -rye`, must not occur.
+//! `knead*` matches every word that starts with `knead`. All other operators are treated as words,
+//! and so is everything in a text too long to be a query.
 
 use std::{
     borrow::Cow,
@@ -24,6 +24,7 @@ use super::{
     query_parts::{
         QueryPart, QueryPartKind, is_prose, is_question, split_parts, split_plain_words,
     },
+    query_signs::{QuerySigns, SignReading},
     query_words::{TokenWord, TokenWords, any_form, exact_word, parse_phrase, parse_token_phrase},
 };
 
@@ -40,27 +41,43 @@ pub struct FtsQuery {
     excluded: Vec<Phrase>,
     /// Folded words that may be replaced by similar stored ones.
     replaceable: HashSet<String>,
+    reading: SignReading,
+    signs: QuerySigns,
 }
 
 impl FtsQuery {
     /// Parses search text. Text without words gives an empty query, which matches nothing.
     pub fn parse(text: &str) -> Self {
-        let mut query = Self { typed: text.to_owned(), ..Self::default() };
+        Self::parse_as(text, SignReading::default())
+    }
+
+    fn parse_as(text: &str, reading: SignReading) -> Self {
+        let mut query = Self { typed: text.to_owned(), reading, ..Self::default() };
         let text = &join_digit_groups(text);
         let stop_words = StopWords::detect(text);
         let mut dropped = Vec::new();
-        let parts =
-            if is_prose(text) { split_plain_words(text).collect() } else { split_parts(text) };
+        let parts = if is_prose(text) {
+            query.signs.add_quotes_of_prose(text);
+            split_plain_words(text).collect()
+        } else {
+            split_parts(text)
+        };
         let is_question = is_question(&parts);
         let has_noun_capitals = detect_query_language(text) == Some("de");
-        for (number, QueryPart { kind, field, text }) in parts.into_iter().enumerate() {
+        for (number, part) in parts.into_iter().enumerate() {
+            let part = query.reading.read(part, is_question);
+            query.signs.add(&part);
+            let QueryPart { kind, field, text } = part;
             match (kind, field) {
                 (QueryPartKind::Words, None) => {
                     let capitals = usize::from(number == 0 || has_noun_capitals);
                     query.replaceable.extend(replaceable_words(text, capitals));
                     query.add_words(text, stop_words, &mut dropped);
                 }
-                (QueryPartKind::Quoted, None) if is_question => {
+                (QueryPartKind::PlainSign, _) => {
+                    query.add_words(text, stop_words, &mut dropped);
+                }
+                (QueryPartKind::OptionalQuoted | QueryPartKind::LoosenedQuoted, _) => {
                     query.any.extend(parse_phrase(text, exact_word));
                     query.add_words(text, stop_words, &mut dropped);
                 }
@@ -73,7 +90,9 @@ impl FtsQuery {
                         parse_phrase(text, exact_word).map(|words| Phrase { field, ..words });
                     query.required.extend(words);
                 }
-                (QueryPartKind::Excluded, _) => query.excluded.extend(parse_token_phrase(text)),
+                (QueryPartKind::Excluded | QueryPartKind::ExcludedByMinus, _) => {
+                    query.excluded.extend(parse_token_phrase(text));
+                }
                 (QueryPartKind::ExcludedQuoted, _) => {
                     query.excluded.extend(parse_phrase(text, exact_word));
                 }
@@ -86,6 +105,45 @@ impl FtsQuery {
         query.set_language(QueryLanguage::detect(text));
         query.merge_repetitions();
         query
+    }
+
+    /// Returns what the signs of the text were read as.
+    pub fn signs(&self) -> &QuerySigns {
+        &self.signs
+    }
+
+    /// Returns the query with the words after a minus searched for instead of excluded, and these
+    /// words. `None` if it has none.
+    pub fn with_minus_as_word(&self) -> Option<(Self, Vec<String>)> {
+        let words = self.signs.excluded_by_minus.clone();
+        let reading = SignReading { minus_excludes: false, ..self.reading.clone() };
+        (!words.is_empty()).then(|| (Self::parse_as(&self.typed, reading), words))
+    }
+
+    /// Returns the query that finds more if this one finds nothing: first without the quotes around
+    /// phrases that occur nowhere, then without any quotes, then without exclusions by a minus.
+    /// `None` if there is nothing to loosen. Words after `NOT` and with a field name stay as they are.
+    #[must_use]
+    pub fn loosened(&self, statistics: &CorpusStatistics) -> Option<Self> {
+        let counts = self.required.iter().zip(&statistics.document_frequencies);
+        let nowhere: HashSet<String> = counts
+            .filter(|(phrase, rows)| **rows == 0 && phrase.field.is_none())
+            .map(|(phrase, _)| phrase.expression())
+            .collect();
+        let quoted = &self.signs.required_quotes;
+        let is_nowhere = |text: &&String| {
+            parse_phrase(text, exact_word).is_some_and(|it| nowhere.contains(&it.expression()))
+        };
+        let mut loose: Vec<String> = quoted.iter().filter(is_nowhere).cloned().collect();
+        if loose.is_empty() {
+            loose.clone_from(quoted);
+        }
+        if loose.is_empty() {
+            return self.with_minus_as_word().map(|(query, _)| query);
+        }
+        let mut reading = self.reading.clone();
+        reading.loosened.extend(loose);
+        Some(Self::parse_as(&self.typed, reading))
     }
 
     fn set_language(&mut self, language: Option<QueryLanguage>) {
@@ -110,11 +168,6 @@ impl FtsQuery {
     /// Returns whether the query has words to exclude only.
     pub fn has_only_exclusions(&self) -> bool {
         self.is_empty() && !self.excluded.is_empty()
-    }
-
-    /// Returns whether the query has a phrase that must occur.
-    pub fn has_required_phrase(&self) -> bool {
-        !self.required.is_empty()
     }
 
     /// Returns the folded words of the query that occur in no document and may be replaced: no quoted
@@ -374,11 +427,68 @@ mod tests {
         );
         assert_eq!(expression(r#""rye breads""#), r#""=rye =breads""#);
         assert!(FtsQuery::parse("-yeast").has_only_exclusions());
+        assert!(FtsQuery::parse("NOT yeast").has_only_exclusions());
         assert_eq!(expression("bread NOT yeast"), expression("bread -yeast"));
         assert_eq!(expression("bread NOT"), r#"("bread")"#);
         assert_eq!(expression(r#"bread -"baking soda""#), r#"(("bread")) NOT ("=baking =soda")"#);
         assert_eq!(expression("„Model C“-Schulen"), r#""=model c" AND ("=model c" OR "schulen")"#);
         assert_eq!(expression(r#""C++ readFiles""#), r#""c++ =read =files""#);
+    }
+
+    #[test]
+    fn flags_and_hyphens_exclude_nothing() {
+        for (text, ignored) in [
+            ("wc -l shows unexpected results", "-l"),
+            ("less -FX", "-FX"),
+            ("docker run -it", "-it"),
+            ("-wheat bread", "-wheat"),
+            ("gcc main.c -DNAME=x", "-DNAME=x"),
+            ("freezer at -40C", "-40C"),
+            ("git log --oneline -graph", "-graph"),
+            ("Miten Obsidian Publish -sivusto julkaistaan?", "-sivusto"),
+            ("Mikä on Obsidian Publish -sivustosi?", "-sivustosi?"),
+            ("how do I find all of the large files by -name", "-name"),
+            ("column IS NOT NULL", "NOT"),
+        ] {
+            let query = FtsQuery::parse(text);
+            assert!(query.excluded().is_empty(), "{text}");
+            assert_eq!(query.signs().ignored, [ignored], "{text}");
+        }
+        for text in ["bread -rye", "bread -rye -wheat", "bread -🙂", "bread -e-mail", "bread -rye*"]
+        {
+            assert!(!FtsQuery::parse(text).excluded().is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn query_without_matches_is_loosened_in_steps() {
+        let counts = |document_frequencies: Vec<u64>| CorpusStatistics {
+            document_frequencies,
+            ..CorpusStatistics::default()
+        };
+        let query = FtsQuery::parse(r#""rye bread" "oat cake" oven -yeast"#);
+        let first = query.loosened(&counts(vec![4, 0, 9])).unwrap();
+        assert_eq!(first.signs().loosened, ["oat cake"]);
+        assert_eq!((first.required(), first.excluded().len()), (1, 1));
+        let second = first.loosened(&counts(vec![4])).unwrap();
+        assert_eq!(second.signs().loosened, ["rye bread", "oat cake"]);
+        assert_eq!((second.required(), second.excluded().len()), (0, 1));
+        let third = second.loosened(&counts(Vec::new())).unwrap();
+        assert_eq!(third.signs().ignored, ["-yeast"]);
+        assert!(third.excluded().is_empty() && third.loosened(&counts(Vec::new())).is_none());
+        for strict in ["bread NOT yeast", "title:bread", "bread"] {
+            assert_eq!(FtsQuery::parse(strict).loosened(&counts(vec![0])), None, "{strict}");
+        }
+    }
+
+    #[test]
+    fn named_signs_are_bounded() {
+        let many: String = (0..9_000).map(|number| format!("\"東{number}\"")).collect();
+        let signs = FtsQuery::parse(&many).signs().clone();
+        assert_eq!(signs.required.len(), 10);
+        let long = format!("\"{}\" {}", "word ".repeat(99), "x ".repeat(40));
+        let signs = FtsQuery::parse(&long).signs().clone();
+        assert_eq!((signs.ignored.len(), signs.ignored[0].chars().count()), (1, 81));
     }
 
     #[test]

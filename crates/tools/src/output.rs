@@ -28,9 +28,20 @@ pub struct SearchResponse<R> {
     pub meta: Option<PageNotes>,
 }
 
-/// Sentence for a query whose phrase occurs nowhere.
-pub const PHRASE_NOT_FOUND: &str =
-    "The quoted words do not occur together; search for them without quotes.";
+/// Returns what the signs of a query were read as, in sentences.
+pub fn sign_sentences(
+    [loosened, required, excluded, ignored]: [&[String]; 4],
+) -> impl Iterator<Item = String> {
+    [
+        ("No result has these words as quoted; scores are halved", loosened),
+        ("Required", required),
+        ("Excluded", excluded),
+        ("Signs without meaning, searched as words", ignored),
+    ]
+    .into_iter()
+    .filter(|(_, parts)| !parts.is_empty())
+    .map(|(words, parts)| format!("{words}: {}.", parts.join("; ")))
+}
 
 /// Notes about a page of results, for the model and for `_meta`.
 #[serde_with::skip_serializing_none]
@@ -53,8 +64,20 @@ pub struct PageNotes {
     pub searched_for: Option<String>,
     /// Query with words that occur, in place of some that do not.
     pub did_you_mean: Option<String>,
-    /// Whether nothing was found because a phrase occurs nowhere.
+    /// Whether a quoted phrase occurs in no result; it is one of `loosened`.
     pub phrase_not_found: Option<bool>,
+    /// Quoted phrases that occur in no result. Their words were searched for, and all scores are halved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loosened: Vec<String>,
+    /// Phrases, and words with a field name, that every result has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub required: Vec<String>,
+    /// Words and phrases that no result has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub excluded: Vec<String>,
+    /// Parts of the query whose signs have no meaning, such as flags of programs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<String>,
     /// Number of items that have no vectors yet.
     pub vectors_missing: Option<usize>,
     /// Reason for a full-text search although vectors were requested.
@@ -63,6 +86,13 @@ pub struct PageNotes {
     pub similarity_floor: Option<f64>,
     /// Session handle, to be passed as `session`.
     pub session: Option<String>,
+}
+
+impl PageNotes {
+    /// Returns what the signs of the query were read as, in sentences.
+    pub fn sign_sentences(&self) -> impl Iterator<Item = String> {
+        sign_sentences([&self.loosened, &self.required, &self.excluded, &self.ignored])
+    }
 }
 
 /// Results in the requested shape.
@@ -183,9 +213,7 @@ impl<R> SearchResponse<R> {
         if let Some(words) = &about.did_you_mean {
             remarks.push(format!("Some words occur nowhere. Did you mean: {words}?"));
         }
-        if about.phrase_not_found == Some(true) {
-            remarks.push(PHRASE_NOT_FOUND.to_owned());
-        }
+        remarks.extend(about.sign_sentences());
         if let Some(count) = about.left_out {
             remarks.push(format!("max_tokens left out {count} results of this page."));
         }

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use maud::{Markup, html};
 use vademecum_model::{Hit, SourceName};
-use vademecum_tools::{PHRASE_NOT_FOUND, SearchResponse};
+use vademecum_tools::SearchResponse;
 
 use super::{
     Page,
@@ -146,8 +146,8 @@ fn results(terms: &SearchTerms, found: &SearchResponse<Vec<Hit>>) -> Markup {
         @if let Some(words) = &notes.did_you_mean {
             p.notice { "Some words occur nowhere. Did you mean “" (words) "”?" }
         }
-        @if notes.phrase_not_found == Some(true) {
-            p.notice { (PHRASE_NOT_FOUND) }
+        @for sentence in notes.sign_sentences() {
+            p.notice { (sentence) }
         }
         @for failed in &notes.failed_sources {
             p.notice.warning { "No answer from " (failed.display_name()) ": " (failed.reason) "." }
