@@ -423,3 +423,56 @@ fn eval_stores_messages_as_conversations() {
     let again = library.run(&["eval", &folder]).stdout;
     assert!(again.starts_with("4 documents, 0 imported, 4 already present; 4 queries"), "{again}");
 }
+
+/// Questions about conversations, in the forms of their authors.
+#[test]
+fn eval_reads_questions_about_conversations_as_delivered() {
+    let library = Library::new();
+    let turn = |text: &str| json!({ "speaker": "Ada", "text": text });
+    let locomo = json!([{
+        "conversation": {
+            "session_1": [turn("The rye dough rises.")], "session_1_date_time": "1 May, 2023",
+            "session_2": [turn("The keeper polished the prisms.")],
+            "session_3": [turn("Bees dance for nectar.")],
+        },
+        "qa": [
+            { "question": "What do bees dance for?", "category": 4, "evidence": ["D3:1"] },
+            { "question": "Who polished the dough?", "category": 1, "evidence": ["D1:1; D2:1"] },
+            { "question": "Where is the zebra?", "category": 5, "evidence": ["D1:1"] },
+            { "question": "What is unknown?", "category": 3, "evidence": [] },
+        ],
+    }]);
+    let file = library.write_file("locomo10.json", locomo.to_string());
+    let path = file.to_str().unwrap();
+    let report = library.run(&["eval", "--json", path]).parse_json();
+    assert_eq!((&report["histories"], &report["unanswerable"]), (&json!(1), &json!(1)));
+    for (category, hits) in [("single-hop", 1.0), ("multi-hop", 1.0), ("adversarial", 0.0)] {
+        let figures = &report["categories"][category];
+        for metric in ["hit_at_1", "hit_at_5", "hit_at_10", "evidence_recall_at_10", "mrr"] {
+            assert_eq!(figures[metric], hits, "{category} {metric}: {report}");
+            assert_eq!(figures["plain"][metric], hits, "{category} {metric}: {report}");
+        }
+    }
+    assert_eq!(report["categories"]["all without adversarial"]["questions"], 2);
+    let longmemeval = json!([{
+        "question_id": "q1", "question_type": "multi-session", "question": "When did dough rise?",
+        "haystack_session_ids": ["s1", "s2"], "answer_session_ids": ["s2"],
+        "haystack_sessions": [
+            [{ "role": "user", "content": "Bees dance." }],
+            [{ "role": "user", "content": "The dough did rise at noon.", "has_answer": true }],
+        ],
+    }]);
+    let other = library.write_file("longmemeval_s.json", longmemeval.to_string());
+    let both = library.run(&["eval", path, other.to_str().unwrap()]);
+    assert_eq!(both.code, 0, "{both:?}");
+    assert!(both.stdout.contains("longmemeval_s.json: 1 libraries, 1 questions"), "{both:?}");
+    assert!(!library.data_folder().exists(), "nothing is left");
+    for (file, text, problem) in [
+        ("object.json", "{}", "expected an array"),
+        ("other.json", "[{}]", "neither of LoCoMo nor of LongMemEval"),
+    ] {
+        let file = library.write_file(file, text);
+        let done = library.run(&["eval", file.to_str().unwrap()]);
+        assert!(done.code == 1 && done.stderr.contains(problem), "{done:?}");
+    }
+}

@@ -5,6 +5,7 @@
 
 mod corpus_import;
 mod folder;
+mod memory;
 mod run;
 
 pub(super) use run::Eval;

@@ -22,6 +22,7 @@ use vademecum_tools::SearchModeInput;
 use super::{
     corpus_import::{ImportedCorpus, import_corpus},
     folder::{EvalFolder, judgement_fingerprint},
+    memory::evaluate_memory,
 };
 use crate::{
     app::App,
@@ -42,6 +43,7 @@ Examples:
   vademecum eval --compare before.json collections/scifact
   vademecum eval --data /tmp/scifact collections/scifact
   vademecum eval collections/*
+  vademecum eval locomo10.json longmemeval_s.json
 
 A judged collection is a folder in the format of BEIR: corpus.jsonl (_id, title, text),
 queries.jsonl (_id, text) and qrels/test.tsv (query, document, grade), or dev.tsv or
@@ -57,9 +59,13 @@ A query may have a language (`lang` or `language`); otherwise a folder name that
 a language, such as xquad-de, tells it. A document whose metadata has a `conversation`
 and a `sender` is a message of that conversation, ordered by `turn`.
 
+A file is one of LoCoMo or LongMemEval as delivered: questions about long conversations. Each
+history is a temporary library, each session a conversation, and a hit is a session; one FTS5
+row a session gets the same questions.
+
 Intervals are 95 % confidence intervals by bootstrap over the queries.")]
 pub(in crate::cli) struct Eval {
-    /// Folders of the judged collections
+    /// Folders of the judged collections, or files of LoCoMo or LongMemEval
     #[arg(required = true, value_name = "FOLDER")]
     folders: Vec<PathBuf>,
     /// Print the metrics and the scores of each query as JSON
@@ -72,6 +78,13 @@ pub(in crate::cli) struct Eval {
 
 impl Eval {
     pub(in crate::cli) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let files = self.folders.iter().filter(|path| path.is_file()).count();
+        if files > 0 {
+            if files < self.folders.len() || self.compare.is_some() {
+                bail!("files of questions cannot be measured with folders or --compare");
+            }
+            return self.run_memory(common).await;
+        }
         let names: Vec<String> = self.folders.iter().map(|it| collection_name(it)).collect();
         if names.iter().collect::<BTreeSet<_>>().len() < names.len() {
             bail!("several folders have the same name");
@@ -92,6 +105,22 @@ impl Eval {
                 } else {
                     several.format_lines().iter().for_each(|line| print_line(line));
                 }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Evaluates files of questions about conversations.
+    async fn run_memory(&self, common: &CommonOptions) -> Result<ExitCode> {
+        for file in &self.folders {
+            let report = tokio::select! {
+                done = evaluate_memory(common, file) => done?,
+                _ = tokio::signal::ctrl_c() => bail!("interrupted"),
+            };
+            if self.json {
+                print_json(&report)?;
+            } else {
+                report.format_lines().iter().for_each(|line| print_line(line));
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -300,7 +329,7 @@ fn fuse_by_ranks(by_words: &[usize], by_vectors: &[usize]) -> Vec<usize> {
 
 /// Returns the corpus positions of the found documents, best first. A document that was found
 /// twice, as a whole and by one of its messages, keeps its first rank.
-fn ranked_positions(answer: &Value, scattered: &ImportedCorpus) -> Result<Vec<usize>> {
+pub(super) fn ranked_positions(answer: &Value, scattered: &ImportedCorpus) -> Result<Vec<usize>> {
     let mut seen = HashSet::new();
     let mut positions = Vec::new();
     for hit in answer["results"].as_array().into_iter().flatten() {
