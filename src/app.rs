@@ -156,6 +156,7 @@ impl App {
             syncs: syncs.clone(),
             databases: Arc::clone(&databases),
             embeddings,
+            repeated_results: settings.sessions.repeat,
             source_timeout: settings.limits.source_timeout(),
             text: settings.tools.text,
             cleans_text: settings.tools.safe_text,
@@ -194,7 +195,6 @@ impl App {
             databases,
             catalogue: Arc::clone(&collections),
         };
-        let monitor = monitoring::build_monitor(&observer, components);
         Ok(Self {
             settings,
             data,
@@ -208,7 +208,7 @@ impl App {
             custom_tools,
             checked_tools,
             connections,
-            monitor,
+            monitor: monitoring::build_monitor(&observer, components),
             site,
         })
     }

@@ -110,6 +110,7 @@ mod rate_limits;
 mod read_growth;
 mod reader_process;
 mod recall;
+mod repeated_results;
 #[cfg(target_os = "linux")]
 mod resource_exhaustion;
 mod resource_subscriptions;

@@ -54,7 +54,11 @@ fn meta_reports_already_shown_and_restarted() {
     let pages: Vec<Value> =
         (0..3).map(|_| session.call_tool("knowledge.search", &search)).collect();
     assert!(pages[0].get("_meta").is_none(), "{}", pages[0]);
-    assert_eq!(pages[1]["_meta"], json!({ "already_shown": 6 }));
+    let shown = pages[1]["_meta"]["already_shown"].as_array().unwrap();
+    let named: Vec<&Value> = shown.iter().map(|it| &it["uri"]).collect();
+    let first: Vec<&Value> =
+        pages[0]["results"].as_array().unwrap().iter().map(|it| &it["uri"]).collect();
+    assert_eq!(named, first);
     assert_eq!(pages[2]["_meta"], json!({ "restarted": true }));
     assert!(pages.iter().all(|page| page["total_estimated"] == 10));
     assert_eq!(pages[2]["results"], pages[0]["results"]);
@@ -191,13 +195,13 @@ fn openai_session_identifies_conversation() {
     let server = Library::with_pebbles(5).serve();
     let search = |conversation: &str| {
         let params = json!({
-            "name": "search",
+            "name": "knowledge.search",
             "arguments": { "query": "pebble" },
             "_meta": { "openai/session": conversation },
         });
         let answer = server.client().call_method("tools/call", &params);
         let results = answer["structuredContent"]["results"].as_array().unwrap().clone();
-        results.iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        results.iter().map(|hit| hit["uri"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     let all = all_uris(&server.client(), "pebble");
     let shown = [search("v1/one"), search("v1/one")].concat();

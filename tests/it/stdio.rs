@@ -107,10 +107,12 @@ fn search_of_nonexistent_library_finds_nothing() {
 fn each_process_is_its_own_session() {
     let library = Library::with_notes([("One", "A pebble."), ("Two", "Another pebble.")]);
     let search = json!({ "query": "pebble", "limit": 1 });
-    let pipe = library.open_stdio();
+    let settings = library.write_file("settings.toml", "[session]\nrepeat = \"filter\"");
+    let open = || library.open_stdio_with(&["--config", settings.to_str().unwrap()]);
+    let pipe = open();
     let first = pipe.search_uris("knowledge.search", &search);
     assert_ne!(pipe.search_uris("knowledge.search", &search), first);
-    assert_eq!(library.open_stdio().search_uris("knowledge.search", &search), first);
+    assert_eq!(open().search_uris("knowledge.search", &search), first);
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod listing;
 mod mailbox;
 mod merged_results;
 mod quota;
+mod repeats;
 mod replica;
 mod row_verification;
 mod search_page;
@@ -53,7 +54,7 @@ pub use links::{ConnectedItems, ItemLinks, LinkDirection, LinkGraph, ResolvedLin
 pub use listing::{ListItems, ListPage};
 pub use quota::{LibraryQuotas, LibraryRoom, LibraryUse, QuotaTurn, library_use};
 pub use replica::TldwDirectory;
-pub use search_page::SearchPage;
+pub use search_page::{AlreadyShown, SearchPage};
 pub use session::Session;
 pub use session_requests::{ForgetShown, ReadRequest, SearchRequest, Spelling};
 pub use shown_origins::provenance_of_session;

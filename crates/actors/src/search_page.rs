@@ -1,6 +1,8 @@
 //! A page of search results, as a session returns it.
 
-use vademecum_model::{Hit, SourceName, Uri};
+use schemars::JsonSchema;
+use serde::Serialize;
+use vademecum_model::{Hit, OriginSet, SourceName, Uri};
 use vademecum_search::QuerySigns;
 
 use super::SourceFailure;
@@ -18,8 +20,11 @@ pub struct SearchPage {
     pub next_offset: Option<usize>,
     /// Total number of matches.
     pub total: usize,
-    /// Number of matches skipped because they were shown before.
-    pub skipped: usize,
+    /// Matches that the session had shown before, by rank: those that are left out of the results, or
+    /// those among the results.
+    pub already_shown: Vec<AlreadyShown>,
+    /// Number of further matches that are left out because they were shown before.
+    pub more_already_shown: usize,
     /// Set if all matches had been shown and the search started over.
     pub restarted: bool,
     /// Query with replaced words that was searched instead.
@@ -42,6 +47,29 @@ pub struct SearchPage {
     pub has_supersessions: bool,
 }
 
+/// A match that the session had shown before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AlreadyShown {
+    /// Position in the ranking, from 1.
+    pub rank: usize,
+    /// Title or name.
+    pub title: Option<String>,
+    /// The item.
+    pub uri: Uri,
+    /// Where its contents come from.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub origins: OriginSet,
+}
+
+impl AlreadyShown {
+    /// Describes a hit at an offset of the ranking.
+    pub(crate) fn at(offset: usize, hit: &Hit) -> Self {
+        let (title, uri, origins) = (hit.title.clone(), hit.uri.clone(), hit.origins());
+        Self { rank: offset.saturating_add(1), title, uri, origins }
+    }
+}
+
 impl SearchPage {
     /// Keeps the first `count` results, so that the next page begins after them. Returns the URIs of
     /// the others.
@@ -51,8 +79,18 @@ impl SearchPage {
         }
         let dropped = self.hits.split_off(count);
         self.next_offset = self.offsets.get(count).copied().or(self.next_offset);
+        if let Some(end) = self.next_offset {
+            self.already_shown.retain(|shown| shown.rank <= end);
+        }
         self.offsets.truncate(count);
         self.left_out += dropped.len();
         dropped.into_iter().map(|hit| hit.uri).collect()
+    }
+
+    /// Names only the first `count` of the matches that were shown before.
+    pub fn truncate_already_shown(&mut self, count: usize) {
+        let unnamed = self.already_shown.split_off(count.min(self.already_shown.len()));
+        let is_result = |shown: &AlreadyShown| self.hits.iter().any(|hit| hit.uri == shown.uri);
+        self.more_already_shown += unnamed.iter().filter(|shown| !is_result(shown)).count();
     }
 }

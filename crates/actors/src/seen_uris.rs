@@ -26,8 +26,8 @@ pub(crate) struct PageSelection {
     pub(crate) shown: Vec<RankedMatch>,
     /// Offset of each of them in the ranking.
     pub(crate) offsets: Vec<usize>,
-    /// Number of matches skipped because they were shown before.
-    pub(crate) skipped: usize,
+    /// Matches skipped because they were shown before, with their offsets.
+    pub(crate) skipped: Vec<(usize, RankedMatch)>,
     /// Ranking offset after the last match considered.
     pub(crate) next_offset: usize,
     /// Availability of further results after that offset.
@@ -108,7 +108,7 @@ impl SeenUris {
             let at = pick.next_offset;
             pick.next_offset += 1;
             if self.contains(&match_.uri) {
-                pick.skipped += 1;
+                pick.skipped.push((at, match_.clone()));
             } else {
                 pick.shown.push(match_.clone());
                 pick.offsets.push(at);
@@ -156,7 +156,9 @@ mod tests {
             seen.insert(&ranked[shown].uri);
         }
         let first = seen.select_page(&ranked, 10, 0, 3);
-        assert_eq!((ids(&first), first.skipped, first.next_offset), (vec![2, 4, 5], 3, 6));
+        assert_eq!((ids(&first), first.next_offset), (vec![2, 4, 5], 6));
+        let skipped: Vec<usize> = first.skipped.iter().map(|(at, _)| *at).collect();
+        assert_eq!(skipped, [0, 1, 3]);
         assert_eq!(first.has_more, HasMore::Yes);
         let next = seen.select_page(&ranked, 10, first.next_offset, 10);
         assert_eq!((ids(&next), next.has_more), (vec![6, 7, 8, 9], HasMore::No));

@@ -1,13 +1,14 @@
 //! Conversation of one principal: items shown, recent queries, and the course of a search.
 
-use std::{collections::HashMap, fmt, rc::Rc, sync::Arc};
+use std::{fmt, rc::Rc, sync::Arc};
 
 use actix::{
     WeakAddr,
     fut::{LocalBoxActorFuture, ready},
     prelude::*,
 };
-use vademecum_model::{Hit, Retrieval, Uri};
+use vademecum_core::config::RepeatedResults;
+use vademecum_model::{Hit, Retrieval};
 use vademecum_search::{FtsQuery, GetRequest, Item, RankedMatch};
 
 use super::{
@@ -17,6 +18,7 @@ use super::{
     item_reading::ReadSourceItem,
     mailbox::send,
     merged_results::MergedResults,
+    repeats::PageMatches,
     search_page::SearchPage,
     seen_uris::HasMore,
     session_requests::{
@@ -312,7 +314,8 @@ impl Session {
     /// have been shown.
     fn initial_depth(&self, search: &SearchRequest) -> usize {
         let page = search.offset.saturating_add(search.limit).saturating_add(1);
-        let seen_count = if search.skip_seen { self.state.seen.len() } else { 0 };
+        let skips_seen = search.repeated == RepeatedResults::Filter;
+        let seen_count = if skips_seen { self.state.seen.len() } else { 0 };
         page.saturating_add(seen_count.min(search.limit))
     }
 
@@ -372,18 +375,17 @@ impl Session {
             Err(error) => return Box::pin(ready(Err(error))),
         };
         let SpelledQuery { query, searched_for, did_you_mean } = spelled;
-        let RankedPage { merged, selection, restarted } = page;
+        let RankedPage { merged, mut selection, restarted } = page;
         let signs = query.signs().clone();
         let request = &search.request;
         let snippet_length = Retrieval::snippet_length(
             request.snippet_length.or(request.preferences.snippet_length),
         );
-        let selected: Vec<_> = selection.shown.iter().map(|match_| match_.uri.clone()).collect();
         let weights = merged.statistics.phrase_weights().into();
-        let loaded = search.load(&query, selection.shown, weights, snippet_length);
-        let offsets: HashMap<Uri, usize> =
-            selected.iter().cloned().zip(selection.offsets).collect();
-        let fresh = request.skip_seen;
+        let mut matches = PageMatches::new(&mut selection, request);
+        let ranked = std::mem::take(&mut matches.ranked);
+        let loaded = search.load(&query, ranked, weights, snippet_length);
+        let remembers = request.repeated != RepeatedResults::Show;
         Box::pin(loaded.into_actor(self).map(move |loaded, session, _| {
             let (mut hits, failed) = loaded?;
             for hit in &mut hits {
@@ -395,17 +397,18 @@ impl Session {
                     hit.score *= REPAIRED_SCORE;
                 }
             }
-            if fresh && hits.len() < selected.len() {
-                session.state.forget_missing(&selected, &hits);
+            let already_shown = matches.take_already_shown(&mut hits);
+            if remembers && hits.len() < matches.selected.len() {
+                session.state.forget_missing(&matches.selected, &hits);
             }
-            let offset_of = |hit: &Hit| offsets.get(&hit.uri).copied();
             Ok(SearchPage {
-                offsets: hits.iter().filter_map(offset_of).collect(),
+                offsets: hits.iter().filter_map(|hit| matches.offset(hit)).collect(),
                 hits,
                 left_out: 0,
                 next_offset: (selection.has_more == HasMore::Yes).then_some(selection.next_offset),
                 total: merged.total,
-                skipped: selection.skipped,
+                more_already_shown: matches.unnamed,
+                already_shown,
                 restarted,
                 searched_for,
                 did_you_mean,
@@ -451,7 +454,7 @@ mod tests {
     use vademecum_mcp::Scope;
     use vademecum_model::{
         Deadline, Draft, DraftBody, Filters, ItemId, ListRequest, NoteDraft, Preferences,
-        PromptDraft, RetrievalOptions, SourceName,
+        PromptDraft, RetrievalOptions, SourceName, Uri,
     };
     use vademecum_vault::journal::ConflictCopies;
 
@@ -494,7 +497,7 @@ mod tests {
             snippet_length: None,
             highlight: false,
             preferences: Preferences::default(),
-            skip_seen: true,
+            repeated: RepeatedResults::Filter,
             vector_query: None,
             spelling: Spelling::Repair,
         };
@@ -656,7 +659,7 @@ mod tests {
         }
         let session = registry.open_session(&ada, Some(&handle)).unwrap();
         let page = session.send(search_for("bread")).await.unwrap().unwrap();
-        assert_eq!((page.hits.len(), page.skipped), (1, 1));
+        assert_eq!((page.hits.len(), page.already_shown.len()), (1, 1));
     }
 
     #[actix::test]

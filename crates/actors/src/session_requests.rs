@@ -3,6 +3,7 @@
 use actix::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use vademecum_core::config::RepeatedResults;
 use vademecum_model::{
     ItemId, Order, OriginSet, PageRequest, Preferences, Provenance, RetrievalOptions, SourceName,
     Uri,
@@ -31,8 +32,8 @@ pub struct SearchRequest {
     pub highlight: bool,
     /// Defaults for values not given.
     pub preferences: Preferences,
-    /// Skip results that this conversation was shown before.
-    pub skip_seen: bool,
+    /// What to do with results that this conversation was shown before.
+    pub repeated: RepeatedResults,
     /// Vector query, if vectors are used.
     pub vector_query: Option<VectorQuery>,
     /// What to do about words that occur nowhere.

@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use vademecum_core::config::RepeatedResults;
 use vademecum_model::{Hit, Uri};
 use vademecum_search::FtsQuery;
 
@@ -63,16 +64,22 @@ impl SessionState {
         depth: usize,
     ) -> Option<RankedPage> {
         let (ranked, total) = (&merged.ranked, merged.total);
-        if !search.skip_seen {
-            let selection =
+        if search.repeated != RepeatedResults::Filter {
+            let mut selection =
                 SeenUris::new(0).select_page(ranked, total, search.offset, search.limit);
+            if search.repeated == RepeatedResults::Mark {
+                let shown = selection.offsets.iter().copied().zip(&selection.shown);
+                let seen = shown.filter(|(_, match_)| self.seen.contains(&match_.uri));
+                selection.skipped = seen.map(|(at, match_)| (at, match_.clone())).collect();
+                selection.shown.iter().for_each(|match_| self.seen.insert(&match_.uri));
+            }
             return Some(RankedPage { merged, selection, restarted: false });
         }
         let selection = self.seen.select_page(ranked, total, search.offset, search.limit);
         if selection.has_more == HasMore::Unknown && ranked.len() >= depth {
             return None;
         }
-        let nothing_new = selection.shown.is_empty() && selection.skipped > 0;
+        let nothing_new = selection.shown.is_empty() && !selection.skipped.is_empty();
         let restarted = nothing_new && self.seen.covers_ranking(ranked);
         let selection = if restarted {
             self.seen.remove_all(ranked.iter().map(|match_| &match_.uri));

@@ -42,17 +42,23 @@ impl SearchAnswer {
     /// `pause` often, so that long work can yield.
     pub(super) fn fit(mut self, max_tokens: usize, pause: fn()) -> FittedAnswer {
         let all = self.page.hits.len();
-        let fits = |count: usize| {
-            max_tokens == usize::MAX || self.with_results(count).count_tokens(pause) <= max_tokens
+        let fits = |answer: &Self, count: usize| {
+            max_tokens == usize::MAX || answer.with_results(count).count_tokens(pause) <= max_tokens
         };
+        // Results come before the names of matches that were shown before.
+        let mut named = self.page.already_shown.len();
+        while named > 0 && !fits(&self, all) {
+            named /= 2;
+            self.page.truncate_already_shown(named);
+        }
         // Most answers fit as they are. Else the number of results is found by bisection.
-        let count = if fits(all) {
+        let count = if fits(&self, all) {
             all
         } else {
             let (mut fitting, mut too_many) = (1, all.max(1));
             while fitting + 1 < too_many {
                 let middle = fitting.midpoint(too_many);
-                *(if fits(middle) { &mut fitting } else { &mut too_many }) = middle;
+                *(if fits(&self, middle) { &mut fitting } else { &mut too_many }) = middle;
             }
             fitting
         };

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vademecum_actors as actors;
 use vademecum_actors::CallError;
+use vademecum_core::config::RepeatedResults;
 use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_model::{RetrievalMode, RetrievalOptions, SourceName, Uri};
 
@@ -54,7 +55,7 @@ impl Tool for DeepResearchSearch {
             snippet_length: None,
             highlight: false,
             preferences: call.defaults.preferences,
-            skip_seen: true,
+            repeated: RepeatedResults::Show,
             vector_query: None,
             spelling: actors::Spelling::Suggest,
         };

@@ -2,6 +2,7 @@
 
 use futures_util::future::try_join_all;
 use vademecum_actors::{CallError, SearchRequest, SourceSelection, Spelling};
+use vademecum_core::config::RepeatedResults;
 use vademecum_mcp::RequestContext;
 use vademecum_model::{Filters, Hit, ItemId, ItemName, SourceName};
 
@@ -160,7 +161,7 @@ async fn find_similar(
         snippet_length: None,
         highlight: false,
         preferences: call.defaults.preferences,
-        skip_seen: false,
+        repeated: RepeatedResults::Show,
         vector_query: None,
         spelling: Spelling::Repair,
     };

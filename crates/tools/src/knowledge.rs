@@ -135,7 +135,7 @@ impl Tool for KnowledgeSearch {
             snippet_length: self.snippet_length,
             highlight: self.highlight.unwrap_or_default(),
             preferences: call.defaults.preferences,
-            skip_seen: true,
+            repeated: services.repeated_results(call, self.session.is_some()),
             vector_query: vectors,
             spelling: self.spelling.unwrap_or(actors::Spelling::Repair),
         };
@@ -155,14 +155,16 @@ impl Tool for KnowledgeSearch {
             site: Arc::clone(&services.site),
         };
         let hits = answer.page.hits.iter();
-        let origins: HashMap<_, _> = hits.map(|hit| (hit.uri.to_string(), hit.origins())).collect();
+        let named = answer.page.already_shown.iter().map(|it| (it.uri.to_string(), it.origins));
+        let origins: HashMap<_, _> =
+            hits.map(|hit| (hit.uri.to_string(), hit.origins())).chain(named).collect();
         let max_tokens = self.max_tokens.map_or(usize::MAX, |tokens| tokens.0);
         let FittedAnswer { output, dropped } = if answer.page.hits.len() <= MAX_INLINE_RESULTS {
             answer.fit(max_tokens, || ())
         } else {
             services.run_blocking(call, move || answer.fit(max_tokens, cooperative_yield)).await?
         };
-        let shown = output.output.results.uris().into_iter();
+        let shown = output.output.uris().into_iter();
         call.items
             .record_known(shown.filter_map(|uri| origins.get(&uri).map(|origins| (uri, *origins))));
         services.forget_shown(call, scope.as_ref(), dropped).await?;

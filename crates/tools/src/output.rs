@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use vademecum_actors::SourceFailure;
+use vademecum_actors::{AlreadyShown, SourceFailure};
 use vademecum_model::{Hit, ItemRef, SourceName};
 use vademecum_services::permalink::SiteAddress;
 
@@ -55,8 +55,15 @@ pub struct PageNotes {
     pub without_tags: Vec<SourceName>,
     /// Number of results left out to keep `max_tokens`.
     pub left_out: Option<usize>,
-    /// Number of results omitted because this session has shown them before.
-    pub already_shown: Option<usize>,
+    /// Matches that this session had shown before, by rank: those that are omitted from the results, or
+    /// those among them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub already_shown: Vec<AlreadyShown>,
+    /// Number of further matches that are omitted because this session has shown them before.
+    pub more_already_shown: Option<usize>,
+    /// Positions of the results in the ranking, from 1, if some matches were shown before.
+    #[serde(skip)]
+    pub(crate) ranks: Vec<usize>,
     /// Whether the session had shown every result and started over.
     pub restarted: Option<bool>,
     /// Query searched for instead, with words that occur in place of some that do not. All scores are
@@ -191,6 +198,16 @@ impl SearchResults {
     }
 }
 
+impl SearchResponse<SearchResults> {
+    /// Returns the URIs of the results, and of the matches that were shown before.
+    pub(super) fn uris(&self) -> Vec<String> {
+        let shown = self.meta.iter().flat_map(|about| &about.already_shown);
+        let mut uris = self.results.uris();
+        uris.extend(shown.map(|it| it.uri.to_string()));
+        uris
+    }
+}
+
 impl<R> SearchResponse<R> {
     /// Returns the same page with its results converted by `shape`.
     pub fn map_results<S>(self, shape: impl FnOnce(R) -> S) -> SearchResponse<S> {
@@ -217,8 +234,8 @@ impl<R> SearchResponse<R> {
         if let Some(count) = about.left_out {
             remarks.push(format!("max_tokens left out {count} results of this page."));
         }
-        if let Some(count) = about.already_shown {
-            remarks.push(format!("{count} already shown in this session are omitted."));
+        if let Some(count) = about.more_already_shown {
+            remarks.push(format!("{count} more that this session has shown before are omitted."));
         }
         if about.restarted == Some(true) {
             remarks.push("This session had shown all results; it starts over.".to_owned());

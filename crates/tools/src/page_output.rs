@@ -33,7 +33,13 @@ pub(super) fn unrecorded_output(
     let about = PageNotes {
         without_tags: page.without_tags,
         left_out: (page.left_out > 0).then_some(page.left_out),
-        already_shown: (page.skipped > 0 && !page.restarted).then_some(page.skipped),
+        ranks: if page.already_shown.is_empty() {
+            Vec::new()
+        } else {
+            page.offsets.iter().map(|offset| offset + 1).collect()
+        },
+        already_shown: page.already_shown,
+        more_already_shown: (page.more_already_shown > 0).then_some(page.more_already_shown),
         failed_sources: page.failed,
         restarted: page.restarted.then_some(true),
         searched_for: page.searched_for,

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use vademecum_actors as actors;
 use vademecum_actors::{CallError, SearchMode, SourceSelection, VectorQuery};
+use vademecum_core::config::RepeatedResults;
 use vademecum_fts5::is_stop_word;
 use vademecum_mcp::RequestContext;
 use vademecum_model::{Hit, RetrievalMode, RetrievalOptions, SourceName, Uri};
@@ -87,7 +88,7 @@ impl Tool for KnowledgeRelated {
             snippet_length: None,
             highlight: false,
             preferences: call.defaults.preferences,
-            skip_seen: false,
+            repeated: RepeatedResults::Show,
             vector_query: vectors,
             spelling: actors::Spelling::Off,
         };

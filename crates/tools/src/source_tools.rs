@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use vademecum_actors as actors;
 use vademecum_actors::SourceSelection;
+use vademecum_core::config::RepeatedResults;
 use vademecum_mcp::RequestContext;
 use vademecum_model::{
     ChatMatchScope, Hit, ItemId, ItemName, Order, PageRequest, PromptField, RetrievalMode,
@@ -54,7 +55,7 @@ async fn search_source(
         snippet_length: window.snippet_length,
         highlight: window.highlight.unwrap_or_default(),
         preferences: call.defaults.preferences,
-        skip_seen: false,
+        repeated: RepeatedResults::Show,
         vector_query: None,
         spelling: actors::Spelling::Suggest,
     };

@@ -15,7 +15,7 @@ use vademecum_actors::{
 };
 use vademecum_core::{
     auth::{Principal, Right},
-    config::TextFormat,
+    config::{RepeatedResults, TextFormat},
 };
 use vademecum_embed::{Embeddings, UnrelatedSimilarity};
 use vademecum_mcp::{Failure, RequestContext, Scope};
@@ -38,6 +38,9 @@ pub struct ToolServices {
     pub databases: Arc<Databases>,
     /// Provider of embeddings; `None` disables vectors.
     pub embeddings: Option<Arc<Embeddings>>,
+    /// What `knowledge.search` does with results that the session has shown before; `None` depends on
+    /// the client.
+    pub repeated_results: Option<RepeatedResults>,
     /// Maximum time for the sources to answer a call.
     pub source_timeout: Duration,
     /// Form of the text content.
@@ -76,6 +79,18 @@ impl ToolServices {
     /// Cleans the message of a failure, which may quote stored text.
     pub(crate) fn clean_failure(&self, failure: Failure) -> Failure {
         self.clean(failure, |failure| safe_text::clean_string(&mut failure.message))
+    }
+
+    /// Returns what a search does with results that its session has shown before. A process serves all
+    /// conversations of its client, so it hides nothing unless the client names a session.
+    pub(crate) fn repeated_results(
+        &self,
+        call: &RequestContext,
+        has_handle: bool,
+    ) -> RepeatedResults {
+        let is_named = has_handle || call.scope_is_named;
+        let by_client = if is_named { RepeatedResults::Filter } else { RepeatedResults::Mark };
+        self.repeated_results.unwrap_or(by_client)
     }
 
     /// Renders the text content of a result, if text answers are configured.

@@ -30,7 +30,7 @@ pub async fn serve_stdio(server_state: &ServerState, principal: Principal) -> io
         name_style: names,
         headers: replica,
         call_permits: turns,
-        connection: Some(PeerConnection { transport: "stdio", address: None }),
+        connection: Some(PeerConnection { transport: PeerConnection::STDIO, address: None }),
     };
     let Some((mut connection_loop, out)) = ConnectionLoop::start(server_state, peer) else {
         return Ok(());

@@ -65,7 +65,7 @@ row a session gets the same questions.
 
 Intervals are 95 % confidence intervals by bootstrap over the queries.")]
 pub(in crate::cli) struct Eval {
-    /// Folders of the judged collections, or files of LoCoMo or LongMemEval
+    /// Folders of the judged collections, or files of questions about conversations
     #[arg(required = true, value_name = "FOLDER")]
     folders: Vec<PathBuf>,
     /// Print the metrics and the scores of each query as JSON

@@ -29,10 +29,18 @@ pub(crate) fn assert_text_matches(text: &str, structured: &Value) {
     }
 }
 
-/// Asserts that a page lists every hit with its URI, in order, and names the offset of the next
-/// page.
+/// Asserts that a page lists every hit with its URI, in order, beside those that the session has shown
+/// before, and names the offset of the next page.
 fn assert_page_text(text: &str, page: &Value, hits: &[Value]) {
-    let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("- ")).collect();
+    let before = page["_meta"]["already_shown"].as_array().into_iter().flatten();
+    let omitted: Vec<String> = before
+        .filter(|shown| hits.iter().all(|hit| hit["uri"] != shown["uri"]))
+        .map(|shown| format!(" — {} — shown before", shown["uri"].as_str().unwrap()))
+        .collect();
+    let is_omitted = |line: &str| omitted.iter().any(|ending| line.ends_with(ending));
+    let (left_out, heads): (Vec<&str>, Vec<&str>) =
+        text.lines().filter(|line| line.starts_with("- ")).partition(|line| is_omitted(line));
+    assert_eq!(left_out.len(), omitted.len(), "{text}\n{page}");
     assert_eq!(heads.len(), hits.len(), "{text}\n{page}");
     for (head, hit) in heads.iter().zip(hits) {
         let uri = format!(" — {}", hit["uri"].as_str().unwrap());

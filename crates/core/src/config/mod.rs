@@ -78,7 +78,7 @@ pub use profiles::{Profile, ProfileName, Ssh};
 pub use quotas::Quotas;
 pub use secret::{PassphraseSource, RedactedText, SecretError, SecretRef, Secrets};
 pub use server::Server;
-pub use sessions::Sessions;
+pub use sessions::{RepeatedResults, Sessions};
 pub use settings::Settings;
 pub use skills::Skills;
 pub use sqlite::Sqlite;

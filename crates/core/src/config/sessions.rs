@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// State kept for a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -23,6 +23,24 @@ pub struct Sessions {
     pub seen_uris: NonZeroUsize,
     /// Maximum number of queries that a session remembers, to select relevant passages of items.
     pub recent_queries: usize,
+    /// What `knowledge.search` does with results that the session has shown before. By default
+    /// `filter` in sessions that the client names, by `session`, `mcp-session-id`, `openai/session` or
+    /// a WebSocket, and `mark` over standard input and output. Other tools always show them.
+    #[schemars(example = RepeatedResults::Mark)]
+    pub repeat: Option<RepeatedResults>,
+}
+
+/// What a search does with results that the session has shown before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RepeatedResults {
+    /// They are results like others, and the answer names them.
+    Mark,
+    /// They are no results, and the answer names them at their rank.
+    Filter,
+    /// They are results like others.
+    #[default]
+    Show,
 }
 
 impl Default for Sessions {
@@ -33,6 +51,7 @@ impl Default for Sessions {
             most_per_user: NonZeroUsize::MIN.saturating_add(999),
             seen_uris: NonZeroUsize::MIN.saturating_add(499),
             recent_queries: 8,
+            repeat: None,
         }
     }
 }

@@ -33,6 +33,7 @@ pub struct Settings {
     pub import: Import,
     pub sqlite: Sqlite,
     pub quotas: Quotas,
+    #[serde(alias = "session")]
     pub sessions: Sessions,
     pub log: Log,
     pub skills: Skills,

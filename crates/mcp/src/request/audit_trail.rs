@@ -19,6 +19,11 @@ pub struct PeerConnection {
     pub address: Option<IpAddr>,
 }
 
+impl PeerConnection {
+    /// Transport of a client that started this process, whose only session is the process.
+    pub const STDIO: &'static str = "stdio";
+}
+
 /// Ids of the items that a call shows or changes. Clones share their lists. The default keeps no list
 /// for the audit log.
 #[derive(Clone, Debug, Default)]

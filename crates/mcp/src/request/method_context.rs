@@ -7,8 +7,8 @@ use vademecum_core::auth::{Principal, Right};
 use vademecum_model::CancelFlag;
 
 use crate::{
-    Client, ClientCapabilities, Input, Outbound, Peer, ProtocolVersion, RequestContext,
-    RequestDefaults, Scope, ToolField,
+    Client, ClientCapabilities, Input, Outbound, Peer, PeerConnection, ProtocolVersion,
+    RequestContext, RequestDefaults, Scope, ToolField,
     request::{request_context::ClientChannel, request_metrics::RequestMetrics},
     revision::RequestMeta,
     session::session_channel::SessionChannel,
@@ -51,6 +51,9 @@ impl MethodContext<'_> {
             (_, Some(id)) => Some(Scope::OpenAi(id)),
             (_, None) => None,
         };
+        let connection = self.peer.connection.as_ref();
+        let is_stdio = connection.is_some_and(|it| it.transport == PeerConnection::STDIO);
+        let scope_is_named = !(is_stdio && matches!(scope, Some(Scope::Session(_))));
         let level = match &self.session_channel {
             Some(channel) if in_session => Some(channel.level()),
             _ => self.meta.level,
@@ -59,6 +62,7 @@ impl MethodContext<'_> {
             principal: self.principal.clone(),
             client: Arc::clone(&self.client.name),
             scope,
+            scope_is_named,
             defaults: self.defaults,
             cancel: self.cancel.0.clone(),
             input,

@@ -20,6 +20,9 @@ pub struct RequestContext {
     pub client: Arc<str>,
     /// Conversation of the request. Without one, no state is kept between calls.
     pub scope: Option<Scope>,
+    /// Whether the client names this conversation in its requests or by its connection. Otherwise it is
+    /// the process that the client started, which may serve many conversations.
+    pub scope_is_named: bool,
     /// Defaults for values that the arguments leave out.
     pub defaults: RequestDefaults,
     /// Signals that the result is no longer wanted.

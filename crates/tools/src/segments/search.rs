@@ -14,6 +14,7 @@ use vademecum_actors::{
     },
 };
 use vademecum_collections::{DocumentFilter, EmbeddingModel, Passage};
+use vademecum_core::config::RepeatedResults;
 use vademecum_embed::UnrelatedSimilarity;
 use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_model::{ContentOrigin, Deadline, Hit, RetrievalMode, RetrievalOptions, SourceName};
@@ -255,7 +256,7 @@ async fn search_library(
         snippet_length: None,
         highlight: false,
         preferences: call.defaults.preferences,
-        skip_seen: false,
+        repeated: RepeatedResults::Show,
         vector_query: None,
         spelling: actors::Spelling::Suggest,
     };
