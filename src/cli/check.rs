@@ -56,6 +56,7 @@ pub(super) struct Check {
 impl Check {
     pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         // A check without --repair leaves the mode of the data folder as it is.
+        let files = common.find_settings();
         let app = App::new(common.load_settings()?)?;
         app.settings().listen_address()?;
         match app.server_state(PublicUrl::localhost()) {
@@ -70,6 +71,7 @@ impl Check {
         }
         let check = ServerCheck {
             settings: app.settings(),
+            ignored_settings: &files.ignored,
             sources: &registry::sources(),
             user_registry: app.user_registry(),
             collections: app.collections(),

@@ -9,8 +9,8 @@ use std::{
 use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 
 use super::{
-    audit, backup, bundle, check, client, collection, common::CommonOptions, connect, demo, eval,
-    explain, export, get, import, key, links, list, log, login, mcp, migrate, open, output,
+    audit, backup, bundle, check, client, collection, common::CommonOptions, config, connect, demo,
+    eval, explain, export, get, import, key, links, list, log, login, mcp, migrate, open, output,
     profile, query, recall, restore, schema, search, serve, sources, tool, undo, user,
 };
 use vademecum_core::{
@@ -55,6 +55,9 @@ enum Command {
     Connect(connect::Connect),
     /// Remove the server from a client's settings
     Disconnect(connect::Disconnect),
+    /// Show, change and check the settings
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
     /// Write a bundle that installs the server in Claude Desktop with one click
     Bundle(bundle::Bundle),
     /// Import files; importing a file again updates its items
@@ -169,6 +172,7 @@ pub fn main() -> ExitCode {
             Command::Mcp(command) => Box::pin(command.run(&line.common)).await,
             Command::Connect(command) => command.run(&line.common),
             Command::Disconnect(command) => command.run(&line.common),
+            Command::Config(command) => command.run(&line.common),
             Command::Bundle(command) => command.run(&line.common),
             Command::Import(command) => command.run(&line.common).await,
             Command::Sources(command) => command.run(&line.common),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use vademecum_core::config::Settings;
+use vademecum_core::config::{Settings, SettingsFiles};
 use vademecum_store::make_private;
 
 use crate::app::App;
@@ -17,7 +17,7 @@ pub(super) struct CommonOptions {
     /// User whose library to use [default: local]
     #[arg(long, global = true, value_name = "NAME")]
     pub(super) user: Option<String>,
-    /// File with settings; config.example.toml lists all of them
+    /// File with settings [default: config.toml in the data folder, then that of `config path`]
     #[arg(long, global = true, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     /// Minimum level of messages logged to standard error: error, warn, info, debug or trace
@@ -27,9 +27,14 @@ pub(super) struct CommonOptions {
 }
 
 impl CommonOptions {
+    /// Looks for the settings file.
+    pub(super) fn find_settings(&self) -> SettingsFiles {
+        SettingsFiles::find(self.config.as_deref(), self.data.as_deref())
+    }
+
     /// Loads the settings file and applies the options of the command line over it.
     pub(super) fn load_settings(&self) -> Result<Settings> {
-        let mut settings = Settings::load(self.config.as_deref())?;
+        let mut settings = Settings::load(self.find_settings().checked()?)?;
         if let Some(data) = &self.data {
             settings.storage.data = Some(data.clone());
         }

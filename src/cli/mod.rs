@@ -8,6 +8,8 @@ mod client;
 mod collection;
 mod command;
 mod common;
+mod config;
+mod config_file;
 mod connect;
 mod database;
 mod demo;

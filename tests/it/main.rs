@@ -123,6 +123,7 @@ mod second_factors;
 mod security;
 mod segments;
 mod sessions;
+mod settings_files;
 #[cfg(unix)]
 mod shutdown;
 mod similarity;

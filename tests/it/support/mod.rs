@@ -100,11 +100,14 @@ pub(crate) fn follows_archive() -> bool {
 /// Returns a command that runs the program built with these tests. If data folders follow an archive,
 /// a script names that of the data folder in the arguments.
 pub(crate) fn vademecum_command() -> Command {
-    Command::new(if follows_archive() {
+    let mut command = Command::new(if follows_archive() {
         concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/with_archive.sh")
     } else {
         env!("CARGO_BIN_EXE_vademecum")
-    })
+    });
+    // The settings of the person who runs the tests do not count.
+    command.env("XDG_CONFIG_HOME", concat!(env!("CARGO_MANIFEST_DIR"), "/target/no-settings"));
+    command
 }
 
 /// Opens a data folder as the program does.

@@ -43,6 +43,11 @@ pub fn program_folders() -> Option<OsString> {
     env::var_os("PATH")
 }
 
+/// Returns the command of the user's editor, from `VISUAL` or `EDITOR`.
+pub fn editor() -> Option<String> {
+    text_variable("VISUAL").or_else(|| text_variable("EDITOR"))
+}
+
 /// Returns the time zone of the process, if `TZ` is set; the system has a default.
 pub fn time_zone() -> Option<String> {
     text_variable("TZ")

@@ -2,7 +2,9 @@
 
 use std::{fmt, path::PathBuf};
 
-use super::{DatabaseLocationError, ListenAddress, SecretError};
+use super::{
+    DatabaseLocationError, ListenAddress, SecretError, SettingKey, setting_keys::nearest_name,
+};
 
 /// The reason why the settings could not be read or do not allow the server to start.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +25,13 @@ pub enum ConfigError {
         /// The error and its location.
         source: InvalidSetting,
     },
+    /// A settings file that was found can be changed by another account.
+    #[error(
+        "{} can be changed by another account, so it is not read: make it your own (chmod go-w), or \
+         name it with --config",
+        .0.display()
+    )]
+    ForeignFile(PathBuf),
     /// An environment variable is invalid.
     #[error("the archive in the environment is invalid: {0}")]
     Environment(String),
@@ -85,7 +94,22 @@ impl InvalidSetting {
         let before = text.get(..start).unwrap_or_default();
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         let line = before.matches('\n').count() + 1;
-        Self { line, column, key, message: error.message().trim_end().to_owned() }
+        let message = explain_unknown(&key, error.message().trim_end());
+        Self { line, column, key, message }
+    }
+}
+
+/// Replaces the list of all names in the message about an unknown one by the name that was probably
+/// meant.
+fn explain_unknown(key: &str, message: &str) -> String {
+    let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
+    let Some((name, expected)) = unknown else { return message.to_owned() };
+    let near = nearest_name(name, expected.split('`').skip(1).step_by(2)).map(str::to_owned);
+    let section = key.strip_suffix(name).unwrap_or(key);
+    let elsewhere = || SettingKey::nearest(&format!("{section}{name}"));
+    match near.or_else(elsewhere) {
+        Some(near) => format!("unknown field `{name}`; did you mean `{near}`?"),
+        None => message.to_owned(),
     }
 }
 

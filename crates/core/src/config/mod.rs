@@ -34,7 +34,9 @@ mod quotas;
 mod secret;
 mod server;
 mod sessions;
+mod setting_keys;
 mod settings;
+mod settings_file;
 mod skills;
 mod sqlite;
 mod storage;
@@ -60,8 +62,8 @@ pub use embeddings::{ApiBase, EmbeddingProvider, Embeddings};
 pub use encrypted_file::{EncryptedFileError, encrypt_secret};
 pub use engine::Engine;
 pub use environment::{
-    child_program, claude_code_folder, codex_home, current_program, first_argument, platform,
-    program_folders, secret_variable, ssh_agent_socket, time_zone,
+    child_program, claude_code_folder, codex_home, current_program, editor, first_argument,
+    platform, program_folders, secret_variable, ssh_agent_socket, time_zone,
 };
 pub use error::{ConfigError, InvalidSetting};
 pub use folders::{FollowedFolder, check_inner_folder};
@@ -79,7 +81,9 @@ pub use quotas::Quotas;
 pub use secret::{PassphraseSource, RedactedText, SecretError, SecretRef, Secrets};
 pub use server::Server;
 pub use sessions::{RepeatedResults, Sessions};
+pub use setting_keys::SettingKey;
 pub use settings::Settings;
+pub use settings_file::SettingsFiles;
 pub use skills::Skills;
 pub use sqlite::Sqlite;
 pub use storage::Storage;

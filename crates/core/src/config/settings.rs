@@ -16,8 +16,10 @@ use super::{
     Transport, profiles::deserialize_profiles,
 };
 
-/// All settings of Vademecum with their default values. None is required. Use it with
-/// `vademecum serve --config FILE`; command-line options take precedence.
+/// All settings of Vademecum with their default values. None is required. The first of these files
+/// is read: the one that `--config` names, `config.toml` in the data folder, and `config.toml` in
+/// the platform's folder for settings (`~/.config/vademecum` on Linux). Command-line options take
+/// precedence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[expect(missing_docs, reason = "the type of each section has its documentation")]
@@ -345,7 +347,11 @@ mod tests {
     #[test]
     fn unknown_setting_is_rejected_by_name() {
         let error = Settings::parse("[server]\nlissen = 1").unwrap_err().to_string();
-        assert!(error.contains("server") && error.contains("`lissen`"), "{error}");
+        assert!(error.contains("`lissen`; did you mean `listen`?"), "{error}");
+        let elsewhere = Settings::parse("[server]\ndata = \"a\"").unwrap_err().to_string();
+        assert!(elsewhere.contains("did you mean `storage.data`?"), "{elsewhere}");
+        let far = Settings::parse("[server]\nqqq = 1").unwrap_err().to_string();
+        assert!(far.contains("expected one of"), "{far}");
         assert!(error.starts_with("line 2, column 1:"), "{error}");
     }
 }

@@ -1,6 +1,10 @@
 //! All checks of a server, in order.
 
-use std::{collections::BTreeSet, path::Path, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use vademecum_accounts::Accounts;
 use vademecum_actors::{
@@ -31,6 +35,8 @@ use crate::{file_error::FileError, library_folders, text::format_bytes};
 pub struct ServerCheck<'a> {
     /// Settings of the server; they are valid.
     pub settings: &'a Settings,
+    /// Settings files that are not read, because another one is.
+    pub ignored_settings: &'a [PathBuf],
     /// Sources of every library.
     pub sources: &'a [Arc<dyn Source>],
     /// Libraries of the users.
@@ -70,7 +76,13 @@ impl ServerCheck<'_> {
     pub async fn run(&self) -> Result<CheckFindings, CheckError> {
         let data = self.settings.storage.data_folder()?;
         let mut findings = CheckFindings::default();
-        findings.add_ok("settings", "valid");
+        let file = self.settings.file.as_ref();
+        let file = file.map_or_else(|| "no file".to_owned(), |file| file.display().to_string());
+        findings.add_ok("settings", &format!("valid, {file}"));
+        for ignored in self.ignored_settings {
+            let what = format!("{} is not read, because another file is", ignored.display());
+            findings.add_warning("settings", &what, "move its settings there, and remove it");
+        }
         proxies::check_proxies(self.settings, &mut findings);
         sandbox::check_sandbox(self.settings, &mut findings);
         logins::check_logins(self.settings, &data, &mut findings);
