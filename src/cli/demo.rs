@@ -90,7 +90,7 @@ impl Demo {
         }
         print_connection_help(address, common.data.as_deref());
         // The last line is the one that a person is to open, who may come back to it later.
-        let link = create_login_link(&app, &site, CodeLifetime::Long)?;
+        let link = create_login_link(&app, &site, CodeLifetime::Long, None)?;
         print_line(&format!(
             "Open the library in a browser (once, {}): {link}",
             CodeLifetime::Long

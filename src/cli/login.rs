@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
+use url::form_urlencoded;
 
 use super::{
     audit::record_command,
@@ -30,7 +31,7 @@ impl Login {
             None => local_address(app.settings())?,
         };
         let lifetime = code_lifetime(app.settings());
-        let link = create_login_link(&app, &address, lifetime)?;
+        let link = create_login_link(&app, &address, lifetime, None)?;
         let user = app.principal().user();
         print_error(&format!("logs {user} in once, {lifetime}:"));
         print_line(&link);
@@ -38,16 +39,20 @@ impl Login {
     }
 }
 
-/// Returns a link that logs the user in to the server at `address` once, and records it.
+/// Returns a link that logs the user in to the server at `address` once, and records it. It leads to
+/// the page with the path `page`.
 pub(super) fn create_login_link(
     app: &App,
     address: &PublicUrl,
     lifetime: CodeLifetime,
+    page: Option<&str>,
 ) -> Result<String> {
     let user = app.principal().user();
     let code = app.logins(address)?.create_login_code(user, lifetime);
     record_command(app, "user.login_code", Some(user), None, code.is_ok());
-    Ok(address.join(&format!("{}?code={}", Endpoint::LoginCode.path(), code?)))
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("code", &code?).extend_pairs(page.map(|page| ("page", page)));
+    Ok(address.join(&format!("{}?{}", Endpoint::LoginCode.path(), query.finish())))
 }
 
 /// Returns how long the code in a link is valid: a server that strangers reach gives codes for other

@@ -18,7 +18,9 @@ use super::{
 };
 use crate::app::App;
 use vademecum_core::config::PublicUrl;
+use vademecum_model::Uri;
 use vademecum_oauth::CodeLifetime;
+use vademecum_services::permalink::item_path;
 
 /// Name of the file in the data folder that sends the browser to the link.
 const REDIRECT_FILE: &str = "open.html";
@@ -31,11 +33,15 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 Examples:
   vademecum open
   vademecum open --print
+  vademecum open notes://6f9619ff-8b86-d011-b42d-00c04fc964ff
   vademecum open --user ada --config vademecum.toml
 
 The link logs the browser in, once and within 60 seconds. If no server runs at the
 address of the settings, this command serves until Ctrl-C.")]
 pub(super) struct Open {
+    /// Address of an item or its permalink [default: the first page]
+    #[arg(value_name = "ITEM")]
+    item: Option<String>,
     /// Print the link instead of opening a browser
     #[arg(long)]
     print: bool,
@@ -65,7 +71,8 @@ impl Open {
 
     /// Opens a browser with a link that logs it in, or prints the link if there is no browser.
     fn show(&self, app: &App, address: &PublicUrl) -> Result<()> {
-        let link = create_login_link(app, address, CodeLifetime::Local)?;
+        let page = self.item.as_deref().map(|item| page_path(item, address)).transpose()?;
+        let link = create_login_link(app, address, CodeLifetime::Local, page.as_deref())?;
         if !self.print {
             let file = write_redirect(app.data().path(), &link)?;
             match open::that_detached(&file) {
@@ -78,6 +85,16 @@ impl Open {
         print_line(&link);
         Ok(())
     }
+}
+
+/// Returns the path of the page of an item, from its address or its permalink on this server.
+fn page_path(item: &str, address: &PublicUrl) -> Result<String> {
+    if let Ok(uri) = item.parse::<Uri>() {
+        return Ok(item_path(&uri, None));
+    }
+    let path = item.strip_prefix(&address.to_string()).filter(|path| path.starts_with('/'));
+    let path = path.map(str::to_owned);
+    path.with_context(|| format!("`{item}` is neither an item nor a page of {address}"))
 }
 
 /// Writes a file that only its owner can read and that sends a browser to the link, and returns its

@@ -66,7 +66,7 @@ pub(super) fn print_page_link(app: &App, address: &PublicUrl) {
         return;
     }
     let lifetime = code_lifetime(app.settings());
-    match create_login_link(app, address, lifetime) {
+    match create_login_link(app, address, lifetime, None) {
         Ok(link) => print_error(&format!("your library in the browser (once, {lifetime}): {link}")),
         Err(error) => tracing::warn!(%error, "no link to the pages could be created"),
     }

@@ -18,6 +18,7 @@ mod argument_coercion;
 mod audit;
 mod awkward_input;
 mod backup;
+mod browser_logins;
 mod bundle;
 #[cfg(target_os = "linux")]
 mod bytes_in_flight;

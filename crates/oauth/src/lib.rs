@@ -48,7 +48,7 @@ pub use exchange::{ExchangeError, IssuedTokens, TokenForm};
 pub use grants::{Grant, RegisteredClient};
 pub use login::CodeLifetime;
 pub use login_attempt::{LoginError, LoginOrigin};
-pub use login_session::LoginSession;
+pub use login_session::{LoginRecord, LoginSession};
 pub use oidc::{OidcLogin, OidcRedirect};
 pub use passkeys::{Passkey, PasskeyAnswer, PasskeyChallenge, PasskeyError, PasskeyOffer};
 pub use password_policy::{NewPassword, PasswordError};

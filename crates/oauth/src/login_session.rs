@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use rusqlite::ToSql;
 use vademecum_core::auth::{Rights, UserId};
 use vademecum_model::Timestamp;
@@ -20,8 +21,16 @@ const DELETE_EXPIRED_SESSIONS_SQL: &str = "DELETE FROM login_sessions WHERE expi
 /// Deletes the login `:digest`.
 const DELETE_SESSION_SQL: &str = "DELETE FROM login_sessions WHERE digest = :digest";
 
-/// Time after which a browser must log in again.
-const SESSION_LIFETIME: Duration = Duration::from_hours(12);
+/// Makes the login `:digest` last until `:expires_at`.
+const EXTEND_SESSION_SQL: &str =
+    "UPDATE login_sessions SET expires_at = :expires_at WHERE digest = :digest";
+/// Deletes the login of `:user` whose digest is `:digest`.
+const END_SESSION_SQL: &str = "DELETE FROM login_sessions WHERE digest = :digest AND user = :user";
+
+/// Time without use after which a browser must log in again.
+const SESSION_LIFETIME: Duration = Duration::from_hours(90 * 24);
+/// Precision of the time of the last use: a login is written at most once in this time.
+const EXTENSION_INTERVAL: Duration = Duration::from_hours(24);
 /// Beginning of the sealed mark of a browser, before its identifier and the user.
 const BROWSER_MARK: &str = "login-browser ";
 
@@ -61,6 +70,17 @@ impl LoginSession {
     }
 }
 
+/// A browser in which a user is logged in, as the user sees it.
+#[derive(Clone, Debug)]
+pub struct LoginRecord {
+    /// Identifier: the hash of the cookie, which does not log anyone in.
+    pub id: String,
+    /// Last use, to within a day.
+    pub last_used_at: Timestamp,
+    /// Whether this is the browser that asks.
+    pub is_current: bool,
+}
+
 /// Returns the token that the forms of a browser with this cookie carry.
 fn csrf_token(cookie: &str) -> String {
     hash_texts(&["csrf", cookie])
@@ -92,15 +112,62 @@ impl AuthorizationServer {
         let found = self.read("look up a login", |reader| {
             let parameters: &[(&str, &dyn ToSql)] = &[(":digest", &digest), (":now", &now)];
             reader.query_first(include_str!("sql/session.sql"), parameters, |row| {
-                Ok((row.get::<_, String>("user")?, row.get::<_, String>("grantable")?))
+                let expires_at: Timestamp = row.get("expires_at")?;
+                Ok((row.get::<_, String>("user")?, row.get::<_, String>("grantable")?, expires_at))
             })
         })?;
-        Ok(found.and_then(|(user, grantable)| {
+        if let Some((_, _, expires_at)) = &found {
+            self.extend_session(digest, *expires_at, now);
+        }
+        Ok(found.and_then(|(user, grantable, _)| {
             let user: UserId = user.parse().ok()?;
             let is_served = self.single_user.as_ref().is_none_or(|single| *single == user);
             let grantable = self.grantable(&grantable);
             is_served.then_some(LoginSession { user, grantable, cookie, browser_mark: None })
         }))
+    }
+
+    /// Makes a login that is used last longer. A failure costs the extension only.
+    fn extend_session(&self, digest: [u8; 32], expires_at: Timestamp, now: Timestamp) {
+        let Some(extended) = now.plus(SESSION_LIFETIME) else { return };
+        if expires_at > extended.minus(EXTENSION_INTERVAL) {
+            return;
+        }
+        let written = self.write("extend a login", |writer| {
+            writer.execute(EXTEND_SESSION_SQL, &[(":digest", &digest), (":expires_at", &extended)])
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, "a login was not extended");
+        }
+    }
+
+    /// Returns the browsers in which a user is logged in, the last used first.
+    pub fn list_sessions(&self, current: &LoginSession) -> Result<Vec<LoginRecord>, ServerError> {
+        let own = current.digest();
+        self.read("list logins", |reader| {
+            let parameters: &[(&str, &dyn ToSql)] =
+                &[(":user", &current.user.as_str()), (":now", &Timestamp::now())];
+            reader.query_all(include_str!("sql/sessions.sql"), parameters, |row| {
+                let digest: Vec<u8> = row.get("digest")?;
+                let expires_at: Timestamp = row.get("expires_at")?;
+                Ok(LoginRecord {
+                    id: URL_SAFE_NO_PAD.encode(&digest),
+                    last_used_at: expires_at.minus(SESSION_LIFETIME),
+                    is_current: digest == own,
+                })
+            })
+        })
+    }
+
+    /// Ends the login with this identifier, if it is one of the user.
+    pub fn end_session(&self, user: &UserId, id: &str) -> Result<bool, ServerError> {
+        let Ok(digest) = URL_SAFE_NO_PAD.decode(id) else { return Ok(false) };
+        let ended = self.write("end a login", |writer| {
+            let parameters: &[(&str, &dyn ToSql)] =
+                &[(":digest", &digest), (":user", &user.as_str())];
+            writer.execute(END_SESSION_SQL, parameters)
+        })?;
+        Ok(ended > 0)
     }
 
     /// Ends the session of a cookie.

@@ -1,5 +1,5 @@
 -- Reads the user of the login :digest, unless it has expired or the user is suspended.
-SELECT users.name AS user, users.grantable
+SELECT users.name AS user, users.grantable, login_sessions.expires_at
 FROM login_sessions
 JOIN users ON users.name = login_sessions.user
 WHERE login_sessions.digest = :digest

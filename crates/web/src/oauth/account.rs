@@ -28,7 +28,7 @@ pub(super) async fn show_account(request: HttpRequest) -> HttpResponse {
             grants.retain(vademecum_oauth::Grant::is_valid);
             let context = FormContext { csrf: session.csrf_token(), request: String::new() };
             let has_passwords = browser.oauth.has_passwords();
-            let page = account_page(&context, &session.user, &grants, None, has_passwords);
+            let page = account_page(&context, &session.user, &grants, None, &[], has_passwords);
             page_response(StatusCode::OK, &page, "")
         }
         Err(failure) => failure.page(),

@@ -28,8 +28,11 @@ const BROWSER_COOKIE: &str = "vademecum-browser";
 const BROWSER_COOKIE_SECONDS: u32 = 365 * 24 * 60 * 60;
 /// Name of the cookie of a login at the outside provider.
 const PROVIDER_COOKIE: &str = "vademecum-provider";
-/// Lifetime of the cookie of a login, in seconds; that of the session in the store decides.
-const LOGIN_COOKIE_SECONDS: u32 = 12 * 60 * 60;
+/// Lifetime of the cookie of a login, in seconds: the most that browsers keep one. That of the session
+/// in the store, which each use extends, decides before.
+const LOGIN_COOKIE_SECONDS: u32 = 400 * 24 * 60 * 60;
+/// Lifetime of the cookie of a browser that is not logged in, in seconds.
+const VISITOR_COOKIE_SECONDS: u32 = 12 * 60 * 60;
 /// Lifetime of the cookie of a login at the provider, in seconds.
 const PROVIDER_COOKIE_SECONDS: u32 = 10 * 60;
 /// Maximum length of a cookie that is read, in bytes: a mark of a browser has a sealed user name.
@@ -151,7 +154,7 @@ impl Browser {
     /// Adds the cookie of a token to a response.
     pub(super) fn keep_token(&self, response: &mut HttpResponse, token: &FormToken) {
         if let Some(cookie) = &token.new_cookie {
-            self.set_cookie(response, LOGIN_COOKIE, cookie, LOGIN_COOKIE_SECONDS);
+            self.set_cookie(response, LOGIN_COOKIE, cookie, VISITOR_COOKIE_SECONDS);
         }
     }
 

@@ -5,7 +5,7 @@ use url::form_urlencoded;
 use vademecum_oauth::Endpoint;
 
 use crate::templates::{
-    CLIP_PATH, REMOVE_UPLOAD_PATH, REVOKE_KEY_PATH, SAVE_CLIP_PATH, UPLOAD_PATH,
+    CLIP_PATH, END_LOGIN_PATH, REMOVE_UPLOAD_PATH, REVOKE_KEY_PATH, SAVE_CLIP_PATH, UPLOAD_PATH,
 };
 
 /// Paths to which forms are sent.
@@ -32,8 +32,9 @@ pub(crate) fn accepts_form(path: &str, headers: &HeaderMap) -> bool {
     if types.next().is_some() {
         return false;
     }
-    let takes_form = matches!(path, REMOVE_UPLOAD_PATH | REVOKE_KEY_PATH | SAVE_CLIP_PATH)
-        || FORM_ENDPOINTS.iter().any(|endpoint| endpoint.path() == path);
+    let takes_form =
+        matches!(path, END_LOGIN_PATH | REMOVE_UPLOAD_PATH | REVOKE_KEY_PATH | SAVE_CLIP_PATH)
+            || FORM_ENDPOINTS.iter().any(|endpoint| endpoint.path() == path);
     (takes_form && kind.eq_ignore_ascii_case("application/x-www-form-urlencoded"))
         || (matches!(path, UPLOAD_PATH | CLIP_PATH)
             && kind.eq_ignore_ascii_case("multipart/form-data"))

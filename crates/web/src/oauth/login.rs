@@ -179,12 +179,13 @@ pub(super) async fn restart_login() -> HttpResponse {
     redirect(Endpoint::Login.path())
 }
 
-/// Shows the page for a one-time code. The code in the address is only filled in: programs that look
-/// at addresses in advance must not use it up.
+/// Shows the page for a one-time code, which leads to the page in the address. The code in it is only
+/// filled in: programs that look at addresses in advance must not use it up.
 pub(super) async fn show_code_page(request: HttpRequest) -> HttpResponse {
     let Some(browser) = Browser::of(&request) else { return not_served() };
     let fields = PageForm::parse(request.query_string().as_bytes());
-    let shown = code_page(&browser, "", fields.get("code"), None);
+    let next = LoginTarget::page(fields.get("page")).to_request();
+    let shown = code_page(&browser, &next, fields.get("code"), None);
     shown.unwrap_or_else(ServerFailure::page)
 }
 

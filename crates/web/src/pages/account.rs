@@ -32,8 +32,11 @@ async fn build_clients_page(page: &PageRequest) -> Result<Page, PageProblem> {
     let mut grants = run_blocking(move || oauth.list_grants(Some(&user))).await?;
     grants.retain(vademecum_oauth::Grant::is_valid);
     let keys = list_keys(&page.services, &page.login.user).await?;
+    let (oauth, login) = (Arc::clone(&page.browser.oauth), page.login.clone());
+    let browsers = run_blocking(move || oauth.list_sessions(&login)).await?;
+    let (context, user) = (page.form_context(), &page.login.user);
     let has_passwords = page.browser.oauth.has_passwords();
-    Ok(account_page(&page.form_context(), &page.login.user, &grants, Some(&keys), has_passwords))
+    Ok(account_page(&context, user, &grants, Some(&keys), &browsers, has_passwords))
 }
 
 /// Returns the valid keys of a user.
@@ -82,4 +85,28 @@ pub(super) async fn revoke_key(request: HttpRequest, body: web::Payload) -> Http
         }
     }
     redirect(Section::Clients.path())
+}
+
+/// Logs a browser of the user out.
+pub(super) async fn end_login(request: HttpRequest, body: web::Payload) -> HttpResponse {
+    let page = match PageRequest::open(&request).await {
+        Ok(page) => page,
+        Err(answer) => return answer,
+    };
+    let Some(form) = page.browser.read_form(&request, body).await else { return foreign_form() };
+    let (oauth, user) = (Arc::clone(&page.browser.oauth), page.login.user.clone());
+    let id = form.get("browser").to_owned();
+    // A login that ended meanwhile, or that belongs to another user, is left alone.
+    match run_blocking(move || oauth.end_session(&user, &id)).await {
+        Ok(is_ended) => {
+            if is_ended {
+                page.browser.record(AuditEvent {
+                    user: Some(&page.login.user),
+                    ..AuditEvent::new("logout", AuditOutcome::Ok)
+                });
+            }
+            redirect(Section::Clients.path())
+        }
+        Err(failure) => page.respond(Section::Clients, Err(failure.into())),
+    }
 }

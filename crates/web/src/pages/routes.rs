@@ -13,8 +13,8 @@ use super::{
     health, home, imports, item, map, search, timeline,
 };
 use crate::templates::{
-    CLIP_PATH, REMOVE_UPLOAD_PATH, REVOKE_KEY_PATH, SAVE_CLIP_PATH, Script, Section, StyleSheet,
-    UPLOAD_PATH,
+    CLIP_PATH, END_LOGIN_PATH, REMOVE_UPLOAD_PATH, REVOKE_KEY_PATH, SAVE_CLIP_PATH, Script,
+    Section, StyleSheet, UPLOAD_PATH,
 };
 
 /// Adds the routes.
@@ -31,6 +31,7 @@ pub(crate) fn configure_page_routes(app: &mut web::ServiceConfig) {
         .route(Section::Activity.path(), get().to(activity::show_activity))
         .route(Section::Clients.path(), get().to(account::show_clients))
         .route(REVOKE_KEY_PATH, post().to(account::revoke_key))
+        .route(END_LOGIN_PATH, post().to(account::end_login))
         .route(Section::Connect.path(), get().to(connect::show_connect))
         .route(Section::Health.path(), get().to(health::show_health))
         .route(SAVE_CLIP_PATH, post().to(clip::save_form))

@@ -3,20 +3,25 @@
 use maud::{Markup, html};
 use vademecum_accounts::KeyRecord;
 use vademecum_core::auth::UserId;
-use vademecum_oauth::{Endpoint, Grant};
+use vademecum_oauth::{Endpoint, Grant, LoginRecord};
 
 use super::{FormContext, Page, parts::minute};
 
 /// Path of the form that revokes a key.
 pub(crate) const REVOKE_KEY_PATH: &str = "/clients/revoke";
 
+/// Path of the form that logs a browser out.
+pub(crate) const END_LOGIN_PATH: &str = "/clients/log-out";
+
 /// Returns the page with the valid grants and keys of a user. Without `keys`, those are not shown.
+/// `browsers` are those in which the user is logged in.
 /// `has_passwords` tells whether users log in with passwords.
 pub(crate) fn account_page(
     context: &FormContext,
     user: &UserId,
     grants: &[Grant],
     keys: Option<&[KeyRecord]>,
+    browsers: &[LoginRecord],
     has_passwords: bool,
 ) -> Page {
     let content = html! {
@@ -36,6 +41,9 @@ pub(crate) fn account_page(
         @if let Some(keys) = keys {
             @if !keys.is_empty() { h2 { "Keys" } }
             @for key in keys { (key_card(context, key)) }
+            h2 { "Browsers" }
+            p.muted { "A browser stays logged in until it was not used for 90 days." }
+            @for browser in browsers { (browser_card(context, browser)) }
         } @else {
             form method="post" action=(Endpoint::Logout.path()) {
                 (context.hidden_fields())
@@ -81,6 +89,24 @@ fn key_card(context: &FormContext, key: &KeyRecord) -> Markup {
                 (context.hidden_fields())
                 input type="hidden" name="key" value=(key.id);
                 button.danger type="submit" aria-describedby=(heading) { "Revoke" }
+            }
+        }
+    }
+}
+
+fn browser_card(context: &FormContext, browser: &LoginRecord) -> Markup {
+    let day = browser.last_used_at.to_string();
+    let day = day.get(..10).unwrap_or(&day);
+    let heading = format!("browser-{}", browser.id);
+    html! {
+        section.card aria-labelledby=(heading) {
+            h3 id=(heading) {
+                @if browser.is_current { "This browser" } @else { "Browser last used on " (day) }
+            }
+            form method="post" action=(END_LOGIN_PATH) {
+                (context.hidden_fields())
+                input type="hidden" name="browser" value=(browser.id);
+                button.danger type="submit" aria-describedby=(heading) { "Log out" }
             }
         }
     }

@@ -34,7 +34,7 @@ mod second_factor;
 mod style_sheet;
 mod timeline;
 
-pub(crate) use account::{REVOKE_KEY_PATH, account_page};
+pub(crate) use account::{END_LOGIN_PATH, REVOKE_KEY_PATH, account_page};
 pub(crate) use activity::{Activity, ENTRIES_PER_PAGE, activity_page};
 pub(crate) use clip::{CLIP_PATH, SAVE_CLIP_PATH, clip_page};
 pub(crate) use collections::{CollectionSummary, collections_page};
