@@ -4,6 +4,8 @@
 //! [`ServerHandler`], which knows neither transport nor protocol revision. Start with `service`,
 //! then `methods`; differences between protocol revisions are confined to `revision`.
 //!
+//! `relay` is for programs that pass the messages of a client on to a server.
+//!
 //! The folders import downwards in this order: `methods`, `service`, `handler`, `request`, `tools`,
 //! `session`, `limits`, `revision`, `client`, `message`; a method is a part of [`Service`].
 
@@ -12,6 +14,7 @@ mod handler;
 mod limits;
 mod message;
 mod methods;
+mod relay;
 mod request;
 mod revision;
 mod service;
@@ -33,6 +36,7 @@ pub use limits::{
     RateLimits,
 };
 pub use message::{Failure, FailureKind, InputRequired, ReplyStatus};
+pub use relay::RelayState;
 pub use request::{
     Input, ItemTrail, Peer, PeerConnection, Reply, RequestContext, RequestObserver, ShownItem,
 };

@@ -16,6 +16,12 @@ impl Service {
         Self::rejection_of("", problem)
     }
 
+    /// Returns an error response for a message of more than `longest` bytes.
+    pub fn too_long(longest: usize) -> String {
+        let problem = format!("the message is longer than server.max_message_bytes, {longest}");
+        Self::rejection(&problem)
+    }
+
     /// Returns an error response for a message that is not read for another reason, such as a header,
     /// with the id of the request. `text` is empty if it is unknown.
     pub fn rejection_of(text: &str, problem: &str) -> String {
