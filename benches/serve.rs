@@ -94,7 +94,7 @@ fn run_server(which: &str) -> Result<()> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         println!("{}", listener.local_addr()?);
         if which == "ours" {
-            return Ok(serve(server_state, listener.into()).await?);
+            return Ok(serve(server_state, listener.into(), None).await?);
         }
         let text = serde_json::to_string(&canned_result())?;
         let canned = canned_result();

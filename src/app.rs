@@ -8,6 +8,7 @@ mod erasures;
 mod idle_sweep;
 mod libraries;
 mod limits;
+mod local_socket;
 mod monitoring;
 mod row_verification;
 mod shared_sessions;
@@ -56,6 +57,7 @@ use self::{
     idle_sweep::sweep_idle,
     libraries::{followed_folders, open_user_registry},
     limits::{protocol_options, reader_limits},
+    local_socket::open_local_socket,
     monitoring::MonitoredComponents,
     row_verification::verify_rows_slowly,
     shared_sessions::ArchivedSessions,
@@ -256,8 +258,23 @@ impl App {
     /// Handles one JSON-RPC message as if sent by a client without a session, and returns the
     /// reply.
     pub async fn handle_message(&self, message: &str) -> Option<String> {
+        self.handle_message_of(self.principal.clone(), message).await
+    }
+
+    /// Handles a message as [`Self::handle_message`] does, for an agent of the user: it sees nothing
+    /// that the settings deny.
+    pub async fn handle_client_message(&self, message: &str) -> Option<String> {
+        self.handle_message_of(self.agent_principal(), message).await
+    }
+
+    /// Returns the user as agents act for it: nothing that the settings deny exists.
+    fn agent_principal(&self) -> Principal {
+        DenyRules::new(&self.settings.deny).restrict(self.principal.clone(), None)
+    }
+
+    async fn handle_message_of(&self, principal: Principal, message: &str) -> Option<String> {
         let peer = Peer {
-            principal: self.principal.clone(),
+            principal,
             session: None,
             defaults: vademecum_mcp::RequestDefaults::default(),
             name_style: None,
@@ -403,12 +420,13 @@ impl App {
         let archive_watch = self.spawn_archive_watch();
         let tool_watch = self.spawn_tool_watch();
         let folder_sync = self.spawn_folder_sync();
+        let socket = open_local_socket(&self.settings, &self.data);
         let syncs = self.syncs.clone();
         drop(actix::spawn(tokio::task::spawn_blocking(move || {
             syncs.record_configured();
             syncs.remove_unused_files();
         })));
-        let served = vademecum_web::serve(server_state, listener).await;
+        let served = vademecum_web::serve(server_state, listener, socket).await;
         sweeper.abort();
         watcher.abort();
         verifier.abort();
@@ -437,7 +455,7 @@ impl App {
 
     /// Serves one client over standard input and output until it closes the connection.
     pub async fn serve_stdio(&self) -> Result<(), AppError> {
-        let principal = DenyRules::new(&self.settings.deny).restrict(self.principal.clone(), None);
+        let principal = self.agent_principal();
         let server_state = self.server_state_with(Authenticator::single(principal.clone()));
         let sweeper = self.spawn_sweeper();
         let archive_watch = self.spawn_archive_watch();

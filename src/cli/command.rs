@@ -157,6 +157,12 @@ pub fn main() -> ExitCode {
     // The command itself reports invalid settings.
     let settings = line.common.load_settings().unwrap_or_default();
     telemetry::init_logging(&settings.log);
+    #[cfg(unix)]
+    if let Command::Mcp(command) = &command
+        && let Some(code) = command.relay(&line.common)
+    {
+        return code;
+    }
     set_reader_programs(&settings);
     if command.reads_untrusted_data()
         && let Err(error) = require_sandbox(&settings)

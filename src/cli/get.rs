@@ -1,6 +1,6 @@
 //! `vademecum get`.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -8,9 +8,12 @@ use vademecum_model::Uri;
 
 use super::{
     common::CommonOptions,
+    local_server::ask_server,
     output::{print_exact, print_json, print_line},
 };
-use crate::app::App;
+
+/// Time that a running server has beyond that of a call.
+const EXTRA_TIME: Duration = Duration::from_secs(5);
 
 /// Print an item of the library
 #[derive(Debug, clap::Args)]
@@ -61,7 +64,7 @@ impl Get {
         if let Some(as_of) = self.as_of {
             arguments["as_of"] = as_of.into();
         }
-        let item = call_tool(&common.create_app()?, "knowledge.get", &arguments).await?;
+        let item = call_tool(common, "knowledge.get", &arguments).await?;
         if self.json {
             print_json(&item)?;
             return Ok(ExitCode::SUCCESS);
@@ -78,12 +81,24 @@ impl Get {
     }
 }
 
-/// Calls a tool through the protocol, as a client does, and returns its structured content.
-pub(super) async fn call_tool(app: &App, tool: &str, arguments: &Value) -> Result<Value> {
-    let answer = app
-        .handle_message(&tool_call_message(tool, arguments))
-        .await
-        .context("the server sent no reply")?;
+/// Calls a tool that only reads, through the protocol as a client does, and returns its structured
+/// content. The running server answers; if none runs, this process does. What the settings deny to
+/// agents exists for the commands of the user, so that such a server is not asked.
+pub(super) async fn call_tool(
+    common: &CommonOptions,
+    tool: &str,
+    arguments: &Value,
+) -> Result<Value> {
+    let settings = common.load_settings()?;
+    let message = tool_call_message(tool, arguments);
+    let time_limit = settings.limits.call_timeout() + EXTRA_TIME;
+    if settings.deny.is_empty()
+        && let Ok(answer) = ask_server(&settings, &message, Some(time_limit))
+    {
+        return parse_tool_reply(&answer);
+    }
+    let app = common.create_app()?;
+    let answer = app.handle_message(&message).await.context("the server sent no reply")?;
     parse_tool_reply(&answer)
 }
 

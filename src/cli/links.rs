@@ -12,7 +12,6 @@ use super::{
     output::{print_json, print_line},
     search::{single_line, str_or_empty},
 };
-use crate::app::App;
 
 /// Show the links of an item
 #[derive(Debug, clap::Args)]
@@ -40,15 +39,14 @@ pub(super) struct Links {
 
 impl Links {
     pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
-        let app = common.create_app()?;
         let uri = match self.item.parse::<Uri>() {
             Ok(uri) => uri.to_string(),
-            Err(_) => find_by_name(&app, &self.item).await?,
+            Err(_) => find_by_name(common, &self.item).await?,
         };
         let arguments = json!({
             "uri": uri, "direction": self.direction, "depth": self.depth, "limit": self.limit,
         });
-        let links = call_tool(&app, "knowledge.links", &arguments).await?;
+        let links = call_tool(common, "knowledge.links", &arguments).await?;
         if self.json {
             print_json(&links)?;
         } else {
@@ -59,9 +57,9 @@ impl Links {
 }
 
 /// Returns the URI of the item with a name.
-async fn find_by_name(app: &App, name: &str) -> Result<String> {
+async fn find_by_name(common: &CommonOptions, name: &str) -> Result<String> {
     let arguments = json!({ "title": name, "retrieval": { "mode": "snippet" } });
-    let item = call_tool(app, "knowledge.get", &arguments).await?;
+    let item = call_tool(common, "knowledge.get", &arguments).await?;
     Ok(str_or_empty(&item["meta"]["uri"]).to_owned())
 }
 

@@ -68,7 +68,7 @@ pub(super) struct List {
 
 impl List {
     pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
-        let page = call_tool(&common.create_app()?, "knowledge.list", &self.arguments()).await?;
+        let page = call_tool(common, "knowledge.list", &self.arguments()).await?;
         if self.json {
             print_json(&page)?;
         } else {

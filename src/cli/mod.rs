@@ -22,6 +22,7 @@ mod import;
 mod key;
 mod links;
 mod list;
+mod local_server;
 mod log;
 mod login;
 mod mcp;
@@ -32,6 +33,8 @@ mod profile;
 mod progress;
 mod query;
 mod recall;
+#[cfg(unix)]
+mod relay;
 mod restore;
 mod row_printer;
 mod schema;

@@ -5,24 +5,22 @@
 
 use std::{
     io::{self, Read as _, Write as _},
-    net::{SocketAddr, TcpStream},
     process::ExitCode,
     sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use vademecum_accounts::{CallerAccount, LocalToken};
-use vademecum_core::config::{AuthMode, LocalAccess, Settings, secret_variable};
-use vademecum_web::find_account;
+use vademecum_core::config::secret_variable;
 
 use super::{
     common::CommonOptions,
     connect::{EnvVarName, ServerUrl},
     get::request_message,
+    local_server::ask_server,
 };
 use crate::app::App;
 
@@ -95,9 +93,7 @@ impl Recall {
             return context_of(&ask_url(url.as_str(), key.as_deref(), &message)?);
         }
         let settings = common.load_settings()?;
-        if settings.auth.mode == AuthMode::Single
-            && let Ok(answer) = ask_running_server(&settings, &message)
-        {
+        if let Ok(answer) = ask_server(&settings, &message, Some(SERVER_TIME_LIMIT)) {
             return context_of(&answer);
         }
         if !settings.storage.data_folder()?.is_dir() {
@@ -105,7 +101,7 @@ impl Recall {
         }
         let answer = actix::System::new().block_on(async move {
             let app = App::new(settings)?;
-            app.handle_message(&message).await.context("the server sent no reply")
+            app.handle_client_message(&message).await.context("the server sent no reply")
         });
         context_of(&answer?)
     }
@@ -122,51 +118,6 @@ fn read_prompt() -> Result<String> {
     let head: String = prompt.chars().take(PROMPT_EDGE_CHARS).collect();
     let tail = prompt.char_indices().nth_back(PROMPT_EDGE_CHARS - 1).map_or(0, |(at, _)| at);
     Ok(head + " " + prompt.get(tail..).unwrap_or_default())
-}
-
-/// Asks the server of the settings, if one of this account runs there. Prompts and tokens are not sent
-/// to a program of another account that listens at the same address.
-fn ask_running_server(settings: &Settings, message: &str) -> Result<String> {
-    let address = settings.server.listen.tcp().context("no TCP address")?;
-    let mut stream = TcpStream::connect_timeout(&address, SERVER_TIME_LIMIT)?;
-    stream.set_read_timeout(Some(SERVER_TIME_LIMIT))?;
-    stream.set_write_timeout(Some(SERVER_TIME_LIMIT))?;
-    check_own_server(&stream, address)?;
-    let token = match settings.auth.local {
-        LocalAccess::Token => Some(LocalToken::open(&settings.storage.data_folder()?)?),
-        LocalAccess::Account | LocalAccess::Open => None,
-    };
-    let credential = token
-        .map(|token| format!("authorization: Bearer {}\r\n", token.expose()))
-        .unwrap_or_default();
-    let request = format!(
-        "POST /mcp HTTP/1.0\r\nhost: {address}\r\ncontent-type: application/json\r\n\
-         accept: application/json, text/event-stream\r\n{credential}\
-         content-length: {}\r\nconnection: close\r\n\r\n{message}",
-        message.len()
-    );
-    stream.write_all(request.as_bytes())?;
-    let mut answer = String::new();
-    stream.take(MAX_ANSWER_BYTES).read_to_string(&mut answer)?;
-    let (head, body) = answer.split_once("\r\n\r\n").context("no HTTP answer")?;
-    if head.split(' ').nth(1) != Some("200") {
-        bail!("the server refused the request");
-    }
-    Ok(body.to_owned())
-}
-
-/// Fails unless the other end of a connection belongs to a process of this account. The kernel names
-/// no owner before the server has accepted the connection.
-fn check_own_server(stream: &TcpStream, server: SocketAddr) -> Result<()> {
-    let own = stream.local_addr()?;
-    for _ in 0..10 {
-        match find_account(server, own) {
-            CallerAccount::Own => return Ok(()),
-            CallerAccount::Other => break,
-            CallerAccount::Unknown => thread::sleep(Duration::from_millis(1)),
-        }
-    }
-    bail!("the server belongs to another account")
 }
 
 /// Asks the server at a URL that the user named.

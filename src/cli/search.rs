@@ -57,7 +57,7 @@ impl Search {
         if !self.source.is_empty() {
             arguments["sources"] = json!(self.source);
         }
-        let found = call_tool(&common.create_app()?, "knowledge.search", &arguments).await?;
+        let found = call_tool(common, "knowledge.search", &arguments).await?;
         if self.json {
             print_json(&found)?;
         } else {

@@ -81,7 +81,7 @@ fn concurrent_appends_are_all_kept() {
     let server =
         library.serve_with_settings(&format!("{WRITE_ENABLED}\n[limits]\nsource_ms = 60000"));
     let settings = library.file_path("settings.toml");
-    let pipe = library.open_stdio_with(&["--config", settings.to_str().unwrap()]);
+    let pipe = library.open_stdio_with(&["--alone", "--config", settings.to_str().unwrap()]);
     let note = create_note(&pipe, "Log", "Begin.");
     let line =
         |number: usize| json!({ "note_id": note["id"], "content": format!("line {number}") });

@@ -111,6 +111,8 @@ mod rate_limits;
 mod read_growth;
 mod reader_process;
 mod recall;
+#[cfg(target_os = "linux")]
+mod relay;
 mod repeated_results;
 #[cfg(target_os = "linux")]
 mod resource_exhaustion;

@@ -6,7 +6,7 @@ use vademecum_accounts::CallerAccount;
 
 /// Returns the account whose process opened the connection from `peer` to `local`. Blocks while the
 /// kernel lists its connections.
-pub fn find_account(peer: SocketAddr, local: SocketAddr) -> CallerAccount {
+pub(crate) fn find_account(peer: SocketAddr, local: SocketAddr) -> CallerAccount {
     match find_user_id(peer, local) {
         Ok(user) => classify_account(user),
         Err(error) => {
@@ -18,7 +18,7 @@ pub fn find_account(peer: SocketAddr, local: SocketAddr) -> CallerAccount {
 
 /// Returns whether a user is the one who runs this server.
 #[cfg(unix)]
-pub(super) fn classify_account(user: Option<u32>) -> CallerAccount {
+pub(crate) fn classify_account(user: Option<u32>) -> CallerAccount {
     // Linux shows this number for accounts that the server's user namespace does not have.
     let unmapped = std::fs::read_to_string("/proc/sys/kernel/overflowuid")
         .ok()
@@ -33,7 +33,7 @@ pub(super) fn classify_account(user: Option<u32>) -> CallerAccount {
 
 /// Returns whether a user is the one who runs this server.
 #[cfg(not(unix))]
-pub(super) fn classify_account(_: Option<u32>) -> CallerAccount {
+pub(crate) fn classify_account(_: Option<u32>) -> CallerAccount {
     CallerAccount::Unknown
 }
 

@@ -13,6 +13,7 @@ mod event_stream;
 mod fragments;
 mod http;
 mod listener;
+mod local_socket;
 mod message_reader;
 mod monitoring;
 mod oauth;
@@ -31,10 +32,12 @@ mod websocket;
 mod well_known;
 mod wire_names;
 
-pub use caller_account::find_account;
 pub use connection::ConnectionCount;
 pub use listener::Listener;
+pub use local_socket::{
+    Greeting, LocalConnection, LocalServerError, LocalSocket, connect_local_server,
+};
 pub use pages::PageServices;
 pub use routes::serve;
 pub use server_state::ServerState;
-pub use stdio::serve_stdio;
+pub use stdio::{InputLine, read_message_line, serve_stdio};

@@ -18,6 +18,8 @@ use tokio::io::AsyncWriteExt as _;
 use vademecum_accounts::CallerAccount;
 use vademecum_mcp::Service;
 
+#[cfg(unix)]
+use super::local_socket::LocalService;
 use super::{
     ServerState,
     client_stream::{ClientStream, Peer},
@@ -25,6 +27,7 @@ use super::{
     connection_limits::{self, ConnectionLimiter},
     counted_reply, credentials, http,
     listener::Listener,
+    local_socket::LocalSocket,
     monitoring,
     oauth::configure_oauth_routes,
     origin_check,
@@ -50,8 +53,28 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// Time for a client to close the connection after the last response.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Serves HTTP and WebSocket, and the programs of this account at the local socket, until the process
+/// is asked to stop.
+pub async fn serve(
+    server_state: ServerState,
+    listener: Listener,
+    local_socket: Option<LocalSocket>,
+) -> io::Result<()> {
+    #[cfg(unix)]
+    let local_service =
+        local_socket.map(|socket| rt::spawn(LocalService::serve(socket, server_state.clone())));
+    #[cfg(not(unix))]
+    drop(local_socket);
+    Box::pin(serve_http(server_state, listener)).await?;
+    #[cfg(unix)]
+    if let Some(local_service) = local_service {
+        local_service.await.map_err(io::Error::other)??;
+    }
+    Ok(())
+}
+
 /// Serves HTTP and WebSocket until the process is asked to stop.
-pub async fn serve(server_state: ServerState, listener: Listener) -> io::Result<()> {
+async fn serve_http(server_state: ServerState, listener: Listener) -> io::Result<()> {
     let service = server_state.service.clone();
     let settings = server_state.server.clone();
     let drain = settings.drain_period();

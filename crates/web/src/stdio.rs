@@ -8,14 +8,17 @@ use std::{
     time::Duration,
 };
 
-use tokio::{io::AsyncWriteExt, sync::mpsc};
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt as _},
+    sync::mpsc,
+};
 use vademecum_core::auth::Principal;
 use vademecum_mcp::{OutboundMessage, Peer, PeerConnection, RequestDefaults, Service};
 
 use super::{ServerState, connection_loop::ConnectionLoop, shutdown::ShutdownSignal};
 
 /// Time for the client to read the last replies after pending calls were cancelled.
-const FINAL_WRITE_TIMEOUT: Duration = Duration::from_millis(500);
+pub(crate) const FINAL_WRITE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Serves one client until it closes standard input or the process is asked to stop. Pending calls
 /// are completed first, within the grace period. There is no authentication: a caller who can start
@@ -37,7 +40,7 @@ pub async fn serve_stdio(server_state: &ServerState, principal: Principal) -> io
     };
     let grace = server_state.server.grace_period();
     let stop = ShutdownSignal::install(grace)?;
-    let mut writer = actix::spawn(write_messages(out));
+    let mut writer = actix::spawn(write_messages(tokio::io::stdout(), out));
     let longest = server_state.server.max_message_bytes.get();
     let mut lines = spawn_line_reader(longest)?;
     tokio::select! {
@@ -80,9 +83,7 @@ async fn dispatch_lines(
                 connection_loop.dispatch(message, in_flight).await;
             }
             InputLine::TooLong => {
-                let problem =
-                    format!("the message is longer than server.max_message_bytes, {longest}");
-                connection_loop.send_message(Service::rejection(&problem)).await;
+                connection_loop.send_message(Service::too_long(longest)).await;
             }
         }
     }
@@ -105,8 +106,11 @@ fn spawn_line_reader(longest: usize) -> io::Result<mpsc::Receiver<io::Result<Inp
     Ok(receiver)
 }
 
-async fn write_messages(mut lines: mpsc::Receiver<OutboundMessage>) -> io::Result<()> {
-    let mut output = tokio::io::stdout();
+/// Writes messages, one per line, until there are no more.
+pub(crate) async fn write_messages(
+    mut output: impl AsyncWrite + Unpin,
+    mut lines: mpsc::Receiver<OutboundMessage>,
+) -> io::Result<()> {
     while let Some(OutboundMessage { text: mut line, .. }) = lines.recv().await {
         line.push('\n');
         output.write_all(line.as_bytes()).await?;
@@ -115,17 +119,20 @@ async fn write_messages(mut lines: mpsc::Receiver<OutboundMessage>) -> io::Resul
     Ok(())
 }
 
-/// Line of standard input.
-enum InputLine {
+/// Line of a client.
+#[derive(Debug)]
+pub enum InputLine {
     /// Line that looks like a message.
     Message(String),
     /// Line over the length limit; the rest of it was skipped.
     TooLong,
 }
 
-/// Reads the next line that looks like a message. Other lines are logged and ignored, because some
-/// launchers write greetings into the pipe.
-fn read_message_line(input: &mut impl BufRead, longest: usize) -> io::Result<Option<InputLine>> {
+/// Reads the next line that looks like a message.
+pub fn read_message_line(
+    input: &mut impl BufRead,
+    longest: usize,
+) -> io::Result<Option<InputLine>> {
     let most = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);
     loop {
         let mut line = Vec::new();
@@ -139,13 +146,22 @@ fn read_message_line(input: &mut impl BufRead, longest: usize) -> io::Result<Opt
             }
             return Ok(Some(InputLine::TooLong));
         }
-        let text = String::from_utf8_lossy(&line);
-        let text = text.trim();
-        if text.starts_with(['{', '[']) {
-            return Ok(Some(InputLine::Message(text.to_owned())));
-        }
-        if !text.is_empty() {
-            tracing::warn!("ignored input that is not a JSON-RPC message");
+        if let Some(message) = parse_line(&line) {
+            return Ok(Some(message));
         }
     }
+}
+
+/// Returns a line that looks like a message. Others are logged and ignored, because some launchers
+/// write greetings into the pipe.
+pub(crate) fn parse_line(line: &[u8]) -> Option<InputLine> {
+    let text = String::from_utf8_lossy(line);
+    let text = text.trim();
+    if text.starts_with(['{', '[']) {
+        return Some(InputLine::Message(text.to_owned()));
+    }
+    if !text.is_empty() {
+        tracing::warn!("ignored input that is not a JSON-RPC message");
+    }
+    None
 }

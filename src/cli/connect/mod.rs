@@ -22,4 +22,4 @@ mod toml;
 
 pub(super) use command::Connect;
 pub(super) use disconnect::Disconnect;
-pub(super) use endpoint::{EnvVarName, LaunchCommand, ServerUrl};
+pub(super) use endpoint::{EnvVarName, LaunchCommand, ServerUrl, absolute_path_text};

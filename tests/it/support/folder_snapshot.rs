@@ -12,6 +12,10 @@ pub(crate) fn folder_snapshot(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, Syst
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
+        if path.extension().is_some_and(|it| it == "sock") {
+            // Where a server listens; it has no content.
+            continue;
+        }
         if path.is_dir() {
             files.extend(folder_snapshot(&path));
         } else {

@@ -2,9 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use super::{
-    DatabaseLocationError, ListenAddress, SecretError, SettingKey, setting_keys::nearest_name,
-};
+use super::{DatabaseLocationError, ListenAddress, SecretError};
 
 /// The reason why the settings could not be read or do not allow the server to start.
 #[derive(Debug, thiserror::Error)]
@@ -94,22 +92,13 @@ impl InvalidSetting {
         let before = text.get(..start).unwrap_or_default();
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         let line = before.matches('\n').count() + 1;
-        let message = explain_unknown(&key, error.message().trim_end());
-        Self { line, column, key, message }
+        Self { line, column, key, message: error.message().trim_end().to_owned() }
     }
-}
 
-/// Replaces the list of all names in the message about an unknown one by the name that was probably
-/// meant.
-fn explain_unknown(key: &str, message: &str) -> String {
-    let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
-    let Some((name, expected)) = unknown else { return message.to_owned() };
-    let near = nearest_name(name, expected.split('`').skip(1).step_by(2)).map(str::to_owned);
-    let section = key.strip_suffix(name).unwrap_or(key);
-    let elsewhere = || SettingKey::nearest(&format!("{section}{name}"));
-    match near.or_else(elsewhere) {
-        Some(near) => format!("unknown field `{name}`; did you mean `{near}`?"),
-        None => message.to_owned(),
+    /// Replaces the message by what a function of the key and the message returns.
+    pub(super) fn explained(self, explain: impl FnOnce(&str, &str) -> String) -> Self {
+        let message = explain(&self.key, &self.message);
+        Self { message, ..self }
     }
 }
 

@@ -64,11 +64,22 @@ impl SettingKey {
     }
 }
 
+/// Replaces the list of all names in the message about an unknown one by the name that was probably
+/// meant.
+pub(super) fn explain_unknown(key: &str, message: &str) -> String {
+    let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
+    let Some((name, expected)) = unknown else { return message.to_owned() };
+    let near = nearest_name(name, expected.split('`').skip(1).step_by(2)).map(str::to_owned);
+    let section = key.strip_suffix(name).unwrap_or(key);
+    let elsewhere = || SettingKey::nearest(&format!("{section}{name}"));
+    match near.or_else(elsewhere) {
+        Some(near) => format!("unknown field `{name}`; did you mean `{near}`?"),
+        None => message.to_owned(),
+    }
+}
+
 /// Returns the name in a list that is most similar to `name`, if one is similar enough.
-pub(super) fn nearest_name<'a>(
-    name: &str,
-    known: impl Iterator<Item = &'a str>,
-) -> Option<&'a str> {
+fn nearest_name<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let similar = |known: &str| strsim::jaro_winkler(known, name);
     let best = known.max_by(|one, other| similar(one).total_cmp(&similar(other)))?;
     (similar(best) >= MIN_SIMILARITY).then_some(best)

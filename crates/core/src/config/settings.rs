@@ -5,15 +5,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use super::{
     Archive, Audit, Auth, AuthMode, Collection, ConfigError, Deny, Embeddings, FollowedFolder,
     Import, InvalidSetting, Journal, Limits, ListenAddress, Log, Mcp, Profile, ProfileName,
     PublicUrl, Quotas, Secrets, Server, Sessions, Skills, Sqlite, Storage, Telemetry, Tools,
-    Transport, profiles::deserialize_profiles,
+    Transport, profiles::deserialize_profiles, setting_keys::explain_unknown,
 };
 
 /// All settings of Vademecum with their default values. None is required. The first of these files
@@ -71,6 +73,7 @@ impl Settings {
             serde_path_to_error::deserialize(deserializer).map_err(|error| {
                 let key = Some(error.path().to_string()).filter(|path| path != ".");
                 InvalidSetting::from_toml(text, key.unwrap_or_default(), error.inner())
+                    .explained(explain_unknown)
             })?;
         settings.embeddings.unlock = settings.secrets.passphrase_source();
         Ok(settings)
@@ -116,6 +119,20 @@ impl Settings {
         }
     }
 
+    /// Returns a digest of what the settings permit and show. Two programs of one version with the same
+    /// digest answer a caller alike; the address, the log and the place of the data do not count.
+    pub fn digest(&self) -> String {
+        let mut settings = Self { file: None, log: Log::default(), ..self.clone() };
+        settings.server.listen = ListenAddress::default();
+        settings.storage.data = None;
+        if let Ok(resolved) = settings.clone().with_oauth_resource() {
+            settings = resolved;
+        }
+        // This text hides secrets, which are those of the same file.
+        let text = format!("{} {settings:?}", env!("CARGO_PKG_VERSION"));
+        URL_SAFE_NO_PAD.encode(Sha256::digest(text))
+    }
+
     /// Fails if MCP is disabled.
     pub fn check_mcp_enabled(&self) -> Result<(), ConfigError> {
         if self.mcp.enabled { Ok(()) } else { Err(ConfigError::McpDisabled) }
@@ -145,6 +162,25 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digest_depends_on_what_callers_see() {
+        let digest = |text: &str| Settings::parse(text).unwrap().digest();
+        let default = digest("");
+        for same in
+            ["server.listen = \"127.0.0.1:1\"", "log.level = \"debug\"", "storage.data = \"a\""]
+        {
+            assert_eq!(digest(same), default, "{same}");
+        }
+        for other in [
+            "tools.write = true",
+            "storage.user = \"ada\"",
+            "[[deny]]\nsources = [\"chats\"]",
+            "storage.tldw = \"/srv\"",
+        ] {
+            assert_ne!(digest(other), default, "{other}");
+        }
+    }
 
     #[test]
     fn example_equals_defaults() {

@@ -45,7 +45,7 @@ fn main() -> Result<()> {
         };
         let listener = TcpListener::bind("127.0.0.1:0")?;
         print_address(&format!("listening on http://{}/mcp", listener.local_addr()?));
-        Ok(serve(server_state, listener.into()).await?)
+        Ok(serve(server_state, listener.into(), None).await?)
     })
 }
 
