@@ -11,7 +11,7 @@ use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 use super::{
     audit, backup, bundle, check, client, collection, common::CommonOptions, config, connect, demo,
     eval, explain, export, get, import, key, links, list, log, login, mcp, migrate, open, output,
-    profile, query, recall, restore, schema, search, serve, sources, tool, undo, user,
+    profile, query, recall, restore, schema, search, serve, service, sources, tool, undo, user,
 };
 use vademecum_core::{
     config::{Settings, child_program, first_argument, time_zone},
@@ -49,6 +49,9 @@ enum Command {
     Open(open::Open),
     /// Serve HTTP and WebSocket
     Serve(serve::Serve),
+    /// Keep a server running as a service of your account
+    #[command(subcommand)]
+    Service(service::ServiceCommand),
     /// Serve one MCP client over standard input and output, or over the transport in mcp.transport
     Mcp(mcp::Mcp),
     /// Connect a client: show the settings it needs, or write them with --write
@@ -175,6 +178,7 @@ pub fn main() -> ExitCode {
             Command::Demo(command) => command.run(&line.common).await,
             Command::Open(command) => command.run(&line.common).await,
             Command::Serve(command) => command.run(&line.common).await,
+            Command::Service(command) => command.run(&line.common),
             Command::Mcp(command) => Box::pin(command.run(&line.common)).await,
             Command::Connect(command) => command.run(&line.common),
             Command::Disconnect(command) => command.run(&line.common),

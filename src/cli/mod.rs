@@ -40,6 +40,7 @@ mod row_printer;
 mod schema;
 mod search;
 mod serve;
+mod service;
 mod sources;
 mod table_format;
 mod tool;

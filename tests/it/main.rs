@@ -125,6 +125,8 @@ mod search;
 mod second_factors;
 mod security;
 mod segments;
+#[cfg(target_os = "linux")]
+mod service;
 mod sessions;
 mod settings_files;
 #[cfg(unix)]
