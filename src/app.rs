@@ -164,6 +164,7 @@ impl App {
             cleans_text: settings.tools.safe_text,
             writes_enabled: settings.tools.write,
             segments: settings.tools.rag_search_segments.get().into(),
+            listed_prompts: settings.tools.listed_prompts.into(),
             skills: Arc::new(skill_catalog(&settings)),
             folders: Arc::clone(&folders),
             site: Arc::clone(&site),
@@ -188,7 +189,6 @@ impl App {
             metrics: observer.metrics.clone(),
             file_version: settings.file.as_deref().and_then(FileVersion::read),
         };
-        let checked_tools = custom_tools.define(&settings)?;
         let connections = ConnectionCount::default();
         let components = MonitoredComponents {
             registry: Arc::clone(&registry),
@@ -198,6 +198,7 @@ impl App {
             catalogue: Arc::clone(&collections),
         };
         Ok(Self {
+            checked_tools: custom_tools.define(&settings)?,
             settings,
             data,
             principal,
@@ -208,7 +209,6 @@ impl App {
             profiles,
             service,
             custom_tools,
-            checked_tools,
             connections,
             monitor: monitoring::build_monitor(&observer, components),
             site,

@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use vademecum_mcp::{ToolEffect, Toolset};
 use vademecum_tools::RegisteredTool;
@@ -48,15 +48,20 @@ enum Platform {
 impl Bundle {
     pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         let platform = Platform::CURRENT;
+        let output = self.output.unwrap_or_else(|| {
+            format!("vademecum-{}-{}.mcpb", env!("CARGO_PKG_VERSION"), platform.name()).into()
+        });
+        // Packing the program takes a while.
+        let folder = output.parent().filter(|it| !it.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            bail!("cannot write {}: there is no folder {}", output.display(), folder.display());
+        }
         let folder = default_data_folder(&common.load_settings()?.storage.data_folder()?)?;
         let start = LaunchCommand::from_options(&CommonOptions { data: None, ..common.clone() })?;
         let manifest = build_manifest(platform, &start.arguments, &folder);
         let manifest = serde_json::to_string_pretty(&manifest)? + "\n";
         let program = fs::read(&start.command)
             .with_context(|| format!("cannot read this program, {}", start.command))?;
-        let output = self.output.unwrap_or_else(|| {
-            format!("vademecum-{}-{}.mcpb", env!("CARGO_PKG_VERSION"), platform.name()).into()
-        });
         let packed = build_archive(&[
             ("manifest.json", 0o644, manifest.as_bytes()),
             (platform.program_path(), 0o755, &program),

@@ -2,11 +2,16 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
-use vademecum_core::config::{Settings, SettingsFiles};
+use anyhow::{Result, bail};
+use vademecum_accounts::{Accounts, UserFolders};
+use vademecum_core::{
+    auth::UserId,
+    config::{Settings, SettingsFiles},
+};
+use vademecum_mcp::{closest_name, did_you_mean};
 use vademecum_store::make_private;
 
-use crate::app::App;
+use crate::app::{App, open_data_folder};
 
 /// Options that every command accepts.
 #[derive(Clone, Debug, clap::Args)]
@@ -45,6 +50,26 @@ impl CommonOptions {
             settings.log.level.clone_from(level);
         }
         Ok(settings)
+    }
+
+    /// Fails if `--user` names a user of whom there is nothing, while others have a library: a typing
+    /// error must not make a library. The replicas of tldw have users of their own.
+    pub(super) fn check_user(&self, settings: &Settings) -> Result<()> {
+        let data = settings.storage.data_folder()?;
+        if self.user.is_none() || settings.storage.tldw.is_some() || !data.is_dir() {
+            return Ok(());
+        }
+        let user: UserId = settings.storage.user.parse()?;
+        let data = open_data_folder(settings)?;
+        let mut known = UserFolders::new(&data).list_users()?;
+        known.extend(Accounts::new(&data).list_users()?.into_iter().map(|account| account.name));
+        let is_known = known.is_empty()
+            || known.iter().any(|it| it.as_str().eq_ignore_ascii_case(user.as_str()));
+        if is_known {
+            return Ok(());
+        }
+        let near = closest_name(user.as_str(), known.iter().map(UserId::as_str));
+        bail!("there is no user {user}{}; `vademecum user add {user}` adds one", did_you_mean(near))
     }
 
     /// Creates the application from these settings, and makes an existing data folder private.

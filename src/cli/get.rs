@@ -20,14 +20,15 @@ const EXTRA_TIME: Duration = Duration::from_secs(5);
 #[command(after_help = "\
 Examples:
   vademecum get notes://6f9619ff-8b86-d011-b42d-00c04fc964ff
+  vademecum get \"Rye bread\"
   vademecum get --mode snippet media://3
   vademecum get --as-of 2026-03-01 notes://6f9619ff-8b86-d011-b42d-00c04fc964ff
   vademecum get --json prompts://7
 
 Characters that control a terminal are shown as \u{fffd}; --raw and --json keep them.")]
 pub(super) struct Get {
-    /// URI of the item, as in a search result
-    uri: Uri,
+    /// URI of the item, as in a search result, or its title, file name or alias
+    item: String,
     /// Part to print: snippet, chunk, `chunk_with_siblings`, full or auto
     #[arg(long, default_value = "full")]
     mode: String,
@@ -55,12 +56,18 @@ impl Get {
             retrieval["max_tokens"] = tokens.into();
         }
         let mut arguments = json!({
-            "source": self.uri.source,
-            "id": self.uri.to_string(),
             "retrieval": retrieval,
             // JSON escapes the characters that control a terminal.
             "raw": self.raw || self.json,
         });
+        match self.item.parse::<Uri>() {
+            Ok(uri) => {
+                arguments["source"] = json!(uri.source);
+                arguments["id"] = json!(uri.to_string());
+            }
+            Err(error) if self.item.contains("://") => bail!("{error}"),
+            Err(_) => arguments["title"] = json!(self.item),
+        }
         if let Some(as_of) = self.as_of {
             arguments["as_of"] = as_of.into();
         }

@@ -112,6 +112,7 @@ impl Import {
         {
             return self.import_tldw(common, folders).await;
         }
+        common.check_user(&common.load_settings()?)?;
         let app = common.create_app()?;
         let options = self.import_options(app.reader_limits())?;
         let library = app.library();

@@ -4,10 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
+use vademecum_model::Timestamp;
 use vademecum_services::text::sanitize;
 
 use super::{
     common::CommonOptions,
+    empty_library::print_empty_advice,
     get::call_tool,
     output::{print_json, print_line, terminal_width},
     search::{exit_code, print_failed_sources, single_line, str_or_empty},
@@ -21,6 +23,7 @@ const MIN_WIDTH: usize = 20;
 #[command(after_help = "\
 Examples:
   vademecum list --source notes --after 2026-01-01
+  vademecum list --after 7d
   vademecum list --tag recipes --folder Kitchen/Bread --order title
   vademecum list --facet folders --facet tags")]
 pub(super) struct List {
@@ -36,11 +39,11 @@ pub(super) struct List {
     /// List media of this type only; may be repeated
     #[arg(long = "type", value_name = "TYPE")]
     media_type: Vec<String>,
-    /// List items changed then or later only
-    #[arg(long, value_name = "DATE")]
+    /// List items changed then or later only: a date, or an age such as 12h or 7d
+    #[arg(long, value_name = "TIME")]
     after: Option<String>,
-    /// List items changed before that only
-    #[arg(long, value_name = "DATE")]
+    /// List items changed before that only: a date, or an age
+    #[arg(long, value_name = "TIME")]
     before: Option<String>,
     /// List the items as they were at this time
     #[arg(long, value_name = "DATE", conflicts_with = "facet")]
@@ -66,6 +69,12 @@ pub(super) struct List {
     json: bool,
 }
 
+/// Returns the time of an age; other texts are for the tool to read.
+fn time_of_age(text: &str) -> String {
+    let age = humantime::parse_duration(text);
+    age.map_or_else(|_| text.to_owned(), |age| Timestamp::before_now(age).to_string())
+}
+
 impl List {
     pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         let page = call_tool(common, "knowledge.list", &self.arguments()).await?;
@@ -73,6 +82,9 @@ impl List {
             print_json(&page)?;
         } else {
             print_page(&page, terminal_width());
+            if page["total"] == 0 {
+                print_empty_advice(common).await?;
+            }
         }
         Ok(exit_code(&page))
     }
@@ -87,17 +99,17 @@ impl List {
             ("facets", &self.facet),
         ];
         let texts = [
-            ("folder", &self.folder),
-            ("after", &self.after),
-            ("before", &self.before),
-            ("as_of", &self.as_of),
+            ("folder", self.folder.clone()),
+            ("after", self.after.as_deref().map(time_of_age)),
+            ("before", self.before.as_deref().map(time_of_age)),
+            ("as_of", self.as_of.clone()),
         ];
         let mut arguments = Map::new();
         for (name, values) in lists.into_iter().filter(|(_, values)| !values.is_empty()) {
             arguments.insert(name.to_owned(), json!(values));
         }
         for (name, value) in texts {
-            arguments.extend(value.as_ref().map(|value| (name.to_owned(), json!(value))));
+            arguments.extend(value.map(|value| (name.to_owned(), json!(value))));
         }
         arguments.insert("order_by".to_owned(), json!(self.order));
         arguments.insert("limit".to_owned(), json!(self.limit.unwrap_or(default_limit)));

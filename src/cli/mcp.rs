@@ -101,6 +101,7 @@ impl Mcp {
         if let Some(folder) = self.tldw {
             settings.storage.tldw = Some(folder);
         }
+        common.check_user(&settings)?;
         match settings.mcp_transport()? {
             Transport::Stdio => {
                 print_terminal_advice();

@@ -13,6 +13,7 @@ mod config_file;
 mod connect;
 mod database;
 mod demo;
+mod empty_library;
 mod eval;
 mod explain;
 mod export;

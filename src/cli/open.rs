@@ -50,6 +50,7 @@ pub(super) struct Open {
 impl Open {
     pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         let settings = common.load_settings()?;
+        common.check_user(&settings)?;
         if !settings.server.pages {
             bail!("there are no pages: server.pages is off in the settings");
         }

@@ -8,7 +8,7 @@ use vademecum_services::progress::{Progress, ProgressCallback};
 /// Creates a progress bar. It is visible only if standard error is a terminal.
 pub(super) fn progress_bar(count: usize, things: &'static str) -> ProgressBar {
     let bar = ProgressBar::new(u64::try_from(count).unwrap_or(0)).with_message(things);
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}  {rate}  {eta} left");
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg} {rate} {eta}");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.with_style(style.with_key("rate", |state: &ProgressState, line: &mut dyn Write| {
         // A line that cannot be written is not shown.

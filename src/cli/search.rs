@@ -8,6 +8,7 @@ use vademecum_tools::sign_sentences;
 
 use super::{
     common::CommonOptions,
+    empty_library::print_empty_advice,
     get::call_tool,
     hit_format::HitFormat,
     output::{print_exact, print_json, print_line},
@@ -19,6 +20,7 @@ use super::{
 Examples:
   vademecum search \"when does rye bread rise\"
   vademecum search --source notes --source chats '\"rye bread\" -yeast'
+  vademecum search tag:recipes title:rye bread
   vademecum search --json --limit 5 bread")]
 pub(super) struct Search {
     /// A question or a few words
@@ -62,6 +64,9 @@ impl Search {
             print_json(&found)?;
         } else {
             print_results(&found);
+            if found["total_estimated"] == 0 {
+                print_empty_advice(common).await?;
+            }
         }
         Ok(exit_code(&found))
     }

@@ -50,6 +50,7 @@ impl Serve {
             settings.storage.tldw = Some(folder);
         }
         settings.check_mcp_enabled()?;
+        common.check_user(&settings)?;
         serve_http(settings, print_page_link).await?;
         Ok(ExitCode::SUCCESS)
     }

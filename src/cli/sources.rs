@@ -48,6 +48,9 @@ impl Sources {
         if self.json {
             print_json(&files)?;
         } else {
+            if files.is_empty() && self.path.is_none() && self.only.is_none() {
+                print_line("No files were imported yet: `vademecum import FOLDER` imports some.");
+            }
             for file in &files {
                 print_line(&sanitize(&format_entry(file)));
             }

@@ -22,7 +22,10 @@ use vademecum_services::{library_folders::take_from_archive, text::format_count}
 use vademecum_store::create_private_folder;
 
 use super::{
-    audit::record_command, client::authorization_server, common::CommonOptions, output::print_line,
+    audit::record_command,
+    client::authorization_server,
+    common::CommonOptions,
+    output::{print_error, print_line},
 };
 use crate::app::App;
 
@@ -115,7 +118,13 @@ impl UserCommand {
                 print_line(&format!("added {name}"));
             }
             Self::List => {
-                accounts.list_users()?.iter().for_each(|user| print_line(&format_user(user)));
+                let users = accounts.list_users()?;
+                if users.is_empty() {
+                    print_error("There are no users: `vademecum user add NAME` adds one.");
+                }
+                for user in &users {
+                    print_line(&format_user(user));
+                }
             }
             Self::Password { name, remove } => {
                 let password = if remove { None } else { Some(read_password(&name)?) };

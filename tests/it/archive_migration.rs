@@ -96,6 +96,8 @@ fn succeed(data: &Path, arguments: &[&str]) -> CommandOutput {
 
 fn import(library: &Library, user: &str, name: &str, text: &str) {
     let path = library.write_file(&format!("{user}/{name}"), text);
+    // The user may have been added before.
+    finish(&mut local_command(&library.data_folder(), &["user", "add", user]));
     succeed(&library.data_folder(), &["import", path.to_str().unwrap(), "--user", user]);
 }
 

@@ -161,7 +161,7 @@ fn invalid_commands_exit_with_error() {
     let library = Library::with_lanterns();
     for (arguments, code, part) in [
         (vec!["get", "notes://gone"], 1, "note `gone` not found"),
-        (vec!["get", "gone"], 2, "gone"),
+        (vec!["get", "gone"], 1, "no item is named `gone`"),
         (vec!["get", "notes://gone", "--mode", "all"], 1, "mode"),
         (vec!["search", ""], 1, "query"),
         (vec!["search", "lantern", "--limit", "0"], 1, "limit"),

@@ -317,6 +317,7 @@ fn hostile_tenant_takes_and_keeps_bounded_memory() {
             library.write_file(&format!("{user}/{number}.md"), text);
         }
         let folder = library.file_path(user);
+        assert_eq!(library.run(&["user", "add", user]).code, 0);
         let done = library.run(&["import", "notes", folder.to_str().unwrap(), "--user", user]);
         assert_eq!(done.code, 0, "{done:?}");
     }

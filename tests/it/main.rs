@@ -52,6 +52,7 @@ mod export;
 mod fair_pools;
 mod faults;
 mod filters;
+mod first_run;
 mod get;
 mod guard_enforcement;
 mod handshake;

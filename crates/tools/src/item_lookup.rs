@@ -4,7 +4,7 @@ use futures_util::future::try_join_all;
 use vademecum_actors::{CallError, SearchRequest, SourceSelection, Spelling};
 use vademecum_core::config::RepeatedResults;
 use vademecum_mcp::RequestContext;
-use vademecum_model::{Filters, Hit, ItemId, ItemName, SourceName};
+use vademecum_model::{Filters, Hit, ItemId, ItemName, SourceName, Uri};
 
 use super::{ToolServices, input::resolve_item_id};
 
@@ -98,6 +98,24 @@ impl ItemReference {
                 call.items.record_hits(&found);
                 Err(ambiguous_name(self.argument, &name, &found))
             }
+        }
+    }
+}
+
+/// Returns the URI of an item that the argument `uri` names by its URI, or by its title.
+pub(super) async fn find_uri(
+    services: &ToolServices,
+    call: &RequestContext,
+    text: &str,
+) -> Result<Uri, CallError> {
+    match text.parse::<Uri>() {
+        Ok(uri) => Ok(uri),
+        Err(error) if text.contains("://") => Err(CallError::Invalid(format!("uri: {error}"))),
+        Err(_) => {
+            let name = ReferenceValue::Name(ItemName::Title(text.to_owned()));
+            let named = ItemReference { argument: "uri", value: name };
+            let (source, id, _) = named.find(services, call, &SourceName::ALL).await?;
+            Ok(Uri::item(source, id.to_string()))
         }
     }
 }

@@ -14,6 +14,7 @@ use super::{
     Tool, ToolOutput, ToolResult, ToolServices,
     display::push_display,
     input::{BoundedNumber, split_uri},
+    item_lookup,
 };
 
 /// Default number of entries of each list.
@@ -23,9 +24,9 @@ const DEFAULT_LIMIT: usize = 50;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KnowledgeLinks {
-    /// The item.
+    /// The item: its URI, or its title.
     #[schemars(description = "")]
-    uri: Uri,
+    uri: String,
     /// Links of the item, links to it, or both.
     #[schemars(extend("description" = ""))]
     direction: Option<LinkDirection>,
@@ -133,12 +134,14 @@ impl Tool for KnowledgeLinks {
         services: &ToolServices,
         call: &RequestContext,
     ) -> ToolResult<Self::Output> {
-        if self.uri.source == SourceName::Collections {
+        let named = item_lookup::find_uri(services, call, &self.uri).await?;
+        if named.source == SourceName::Collections {
             let problem = "uri: documents of collections have no links";
             return Err(CallError::Invalid(problem.to_owned()));
         }
-        let (id, _) = split_uri(self.uri.clone());
-        let uri = Uri::item(self.uri.source, id.to_string());
+        let source = named.source;
+        let (id, _) = split_uri(named);
+        let uri = Uri::item(source, id.to_string());
         let library = services.registry.library(&call.principal);
         let graph = library.link_graph(services.deadline(call));
         let limit = self.limit.map_or(DEFAULT_LIMIT, |limit| limit.0);

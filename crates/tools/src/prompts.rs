@@ -127,7 +127,8 @@ const PROFILE_ARGUMENT: BuiltInArgument = BuiltInArgument {
     required: false,
 };
 
-/// Returns all prompts: built-in ones first, then stored ones by name.
+/// Returns the prompts that clients list as commands: built-in ones first, then the first stored ones
+/// that the settings permit, by name. The others are returned by name all the same.
 pub(crate) async fn list_prompts(
     services: &ToolServices,
     call: &RequestContext,
@@ -136,7 +137,9 @@ pub(crate) async fn list_prompts(
     let is_taken = |own: &&BuiltInPrompt| stored.iter().any(|prompt| prompt.name == own.name);
     let ours = built_in_prompts(services, call);
     let ours = ours.filter(|own| !is_taken(own)).map(BuiltInPrompt::to_prompt);
-    Ok(ours.chain(stored.iter().map(stored_to_prompt)).collect())
+    let mut listed: Vec<&StoredPrompt> = stored.iter().take(services.listed_prompts).collect();
+    listed.sort_by_key(|prompt| (prompt.name.to_lowercase(), &prompt.name));
+    Ok(ours.chain(listed.into_iter().map(stored_to_prompt)).collect())
 }
 
 /// Returns the messages of a prompt with its placeholders filled.

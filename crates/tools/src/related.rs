@@ -14,6 +14,7 @@ use vademecum_model::{Hit, RetrievalMode, RetrievalOptions, SourceName, Uri};
 use super::{
     Tool, ToolResult, ToolServices, documents,
     input::{KnowledgeFilters, Limit},
+    item_lookup,
     output::SearchResponse,
     page_output::page_output,
     render::content_text,
@@ -28,7 +29,7 @@ const MIN_WORD_CHARS: usize = 4;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KnowledgeRelated {
-    /// The item.
+    /// The item: its URI, or its title.
     #[schemars(description = "")]
     uri: String,
     /// How many results.
@@ -47,8 +48,7 @@ impl Tool for KnowledgeRelated {
         services: &ToolServices,
         call: &RequestContext,
     ) -> ToolResult<Self::Output> {
-        let uri: Uri =
-            self.uri.parse().map_err(|error| CallError::Invalid(format!("uri: {error}")))?;
+        let uri = item_lookup::find_uri(services, call, &self.uri).await?;
         let limit = self.limit.map_or(10, |limit| limit.0);
         let whole =
             RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };

@@ -52,6 +52,8 @@ pub struct ToolServices {
     pub writes_enabled: bool,
     /// Maximum number of segments in a result of `rag_search`.
     pub segments: usize,
+    /// Maximum number of stored prompts in a list of prompts.
+    pub listed_prompts: usize,
     /// Skills that clients may read as resources.
     pub skills: Arc<SkillCatalog>,
     /// Folders to which changed notes are written.

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn nonempty_prompts_are_listed_by_name_unless_deleted() {
+    fn nonempty_prompts_are_listed_commands_first() {
         let bench = sample_bench();
         let silent = prompt_draft("d", "Silent", "Says nothing.", " ", &[]);
         bench.save_draft(&silent);
@@ -198,6 +198,8 @@ mod tests {
         });
         assert_eq!(names(), ["3", "Critic"]);
         assert_eq!(bench.suggest_items("", 10).total, 3);
+        bench.save_draft(&prompt_draft("e", "Zest", "Peels.", "Peel it.", &["Command"]));
+        assert_eq!(names(), ["Zest", "3", "Critic"]);
     }
 
     #[test]

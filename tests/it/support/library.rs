@@ -108,6 +108,12 @@ impl Library {
     /// Writes a file and imports it into the library of `user`.
     pub(crate) fn import_for_user(&self, user: &str, kind: &str, name: &str, content: &str) {
         let path = self.write_file(&format!("{user}/{name}"), content);
+        let users = self.data_folder().join("users");
+        if users.read_dir().is_ok_and(|mut others| others.next().is_some()) {
+            // The first library may be that of any user.
+            let added = self.run(&["user", "add", user]);
+            assert!(added.code == 0 || added.stderr.contains("already"), "{added:?}");
+        }
         self.import_paths(kind, &[&path], &["--user", user]);
     }
 

@@ -48,6 +48,9 @@ pub struct Tools {
     /// because a client that loads a picture tells its address. A `get` with `raw` returns all as it is
     /// stored.
     pub safe_text: bool,
+    /// Maximum number of stored prompts that clients list as commands: those with the keyword
+    /// `"command"` first, then those that were changed last. The others are returned by name.
+    pub listed_prompts: u16,
     /// Tools that run a statement on the database of a profile, by name.
     #[schemars(example = json!({ "orders_of_customer": {} }))]
     pub custom: BTreeMap<CustomToolName, CustomTool>,
@@ -68,6 +71,7 @@ impl Default for Tools {
             disabled: Vec::new(),
             text: TextFormat::default(),
             safe_text: true,
+            listed_prompts: 20,
             custom: BTreeMap::new(),
         }
     }
