@@ -22,7 +22,7 @@ const LAYERS: [&[&str]; 15] = [
     &["source", "accounts", "replication", "health"],
     &["search", "sql"],
     &["tunnel"],
-    &["core", "store", "sandbox"],
+    &["core", "store", "sandbox", "formats"],
     &["model"],
     &["fts5"],
 ];

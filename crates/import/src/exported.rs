@@ -12,9 +12,8 @@ use vademecum_model::{CharacterDraft, Draft, DraftBody, FrontMatterBlock, Source
 use vademecum_vault::journal::{ExportedVersions, MAX_EXPORTED_BYTES};
 
 use crate::{
-    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile, digest,
     files::{
-        digest::digest,
         neighbours::{Neighbours, PICTURE_EXTENSIONS},
         source_file::has_extension,
     },

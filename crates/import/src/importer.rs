@@ -1,11 +1,8 @@
 //! The [`Importer`] trait and its result types.
 
-use std::{
-    fmt::{self, Debug},
-    path::Path,
-};
+use std::{fmt::Debug, path::Path};
 
-use serde::{Deserialize, Serialize};
+pub use vademecum_formats::Problem;
 use vademecum_model::{Draft, SourceName};
 use vademecum_vault::journal::ExportedVersions;
 
@@ -42,26 +39,6 @@ pub struct ParsedFile {
 impl From<Draft> for ParsedFile {
     fn from(draft: Draft) -> Self {
         Self { drafts: vec![draft], ..Self::default() }
-    }
-}
-
-/// A part of a file, or one file of several, that was left out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
-    /// Location of the problem: `row 12`, ``conversation `x` ``, a path. Empty if it concerns the
-    /// whole file.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub place: String,
-    /// Reason, as shown to the user.
-    pub reason: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.place.is_empty() {
-            write!(formatter, "{}: ", self.place)?;
-        }
-        formatter.write_str(&self.reason)
     }
 }
 

@@ -25,7 +25,6 @@ mod files;
 mod ledger;
 mod reader;
 mod registry;
-mod text;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz_parsers;
@@ -34,13 +33,16 @@ mod fuzz_tests;
 
 pub use detection::{Confidence, FileProbe, UnsupportedFiles};
 pub use error::{CardError, ImportError};
-pub use files::{
-    ArchiveError, FileEntry, FileStamp, FileWalk, SourceFile, TimeLimit, digest, walk_files,
-};
+pub use files::{FileEntry, FileStamp, FileWalk, SourceFile, TimeLimit, walk_files};
 pub use importer::{Importer, ParsedFile, Problem};
 pub use ledger::{ImportOutcome, Ledger, LedgerEntry, TwoWayFolder};
 pub use notes::edit_note_text;
 pub use prompts::{FoundSkill, SKILL_FILE, SkillFile, SkillProblem, find_skills, parse_skill};
 pub use reader::{ReaderLimits, ReaderPool, Turn, probe_sandbox, run_reader, set_reader_program};
 pub use registry::{ImportAttempt, describe_unsupported, detect_importer, importers_for};
-pub use text::{EncodingError, TextEncoding, decode_text};
+use vademecum_formats::text;
+pub use vademecum_formats::{
+    archive::ArchiveError,
+    digest,
+    text::{EncodingError, TextEncoding, decode_text},
+};

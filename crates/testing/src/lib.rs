@@ -10,6 +10,7 @@ mod source_fixture;
 mod source_promises;
 #[cfg(unix)]
 mod sshd;
+mod zip_archive;
 
 pub use awkward_queries::AWKWARD_QUERIES;
 pub use following::{FOLLOW_OPTIONS, check_following, follow_archive, follow_plain_tables};
@@ -19,3 +20,4 @@ pub use source_fixture::SourceFixture;
 pub use source_promises::{check_batched_index_writes, check_source_contract};
 #[cfg(unix)]
 pub use sshd::Sshd;
+pub use zip_archive::zip_archive;

@@ -190,21 +190,11 @@ impl Confidence {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::{fs, io::Write};
+    use std::fs;
 
-    use zip::{ZipWriter, write::SimpleFileOptions};
+    pub(crate) use vademecum_testing::zip_archive;
 
     use super::*;
-
-    /// Returns a ZIP archive of these files.
-    pub(crate) fn zip_archive(files: &[(&str, &[u8])]) -> Vec<u8> {
-        let mut archive = ZipWriter::new(std::io::Cursor::new(Vec::new()));
-        for (name, content) in files {
-            archive.start_file(*name, SimpleFileOptions::default()).unwrap();
-            archive.write_all(content).unwrap();
-        }
-        archive.finish().unwrap().into_inner()
-    }
 
     /// Returns the probe of a file with this name and these bytes.
     pub(crate) fn probe_file(name: &str, bytes: impl AsRef<[u8]>) -> FileProbe {

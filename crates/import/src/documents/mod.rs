@@ -5,7 +5,6 @@
 pub(crate) mod document;
 mod epub;
 pub(crate) mod html;
-pub(crate) mod html_markdown;
 mod isolated_thread;
 mod notebook;
 #[cfg(feature = "office")]
@@ -15,6 +14,8 @@ mod pdf;
 mod rst;
 mod table;
 mod text;
+
+pub(crate) use vademecum_formats::html_markdown;
 
 #[cfg(feature = "office")]
 pub(crate) use self::office::{COMPOUND_SIGNATURE, OfficeImporter};

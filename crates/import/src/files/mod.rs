@@ -1,7 +1,5 @@
 //! Files to import: listing, opening, reading, unpacking.
 
-pub(crate) mod archive;
-pub(crate) mod digest;
 mod file_walk;
 pub(crate) mod neighbours;
 pub(crate) mod open_file;
@@ -9,9 +7,9 @@ pub(crate) mod source_file;
 pub(crate) mod stamp;
 pub(crate) mod time_limit;
 
+pub(crate) use vademecum_formats::archive;
+
 pub use self::{
-    archive::ArchiveError,
-    digest::digest,
     file_walk::{FileEntry, FileWalk, walk_files},
     source_file::SourceFile,
     stamp::FileStamp,

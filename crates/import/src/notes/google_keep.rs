@@ -6,8 +6,8 @@ use serde::Deserialize;
 use vademecum_model::{Draft, DraftBody, NoteDraft, SourceName, Timestamp};
 
 use crate::{
-    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
-    files::{archive::Archive, digest::digest, source_file::has_extension},
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile, digest,
+    files::{archive::Archive, source_file::has_extension},
     text::{
         json::parse_entry,
         keywords::{distinct_keywords, inline_tags},

@@ -1,9 +1,11 @@
 //! The list of all importers, and the choice of the right one.
 
-use std::path::Path;
+use std::{path::Path, sync::LazyLock};
 
+use vademecum_formats::ALL_FORMATS;
 use vademecum_model::SourceName;
 
+use super::format_importer::FormatImporter;
 use crate::{
     Confidence, FileProbe, Importer, SourceFile, UnsupportedFiles, characters, chats,
     detection::unsupported::{describe_format, unsupported_format},
@@ -12,8 +14,8 @@ use crate::{
     mail, notes, prompts, reading_lists, transcripts,
 };
 
-/// All importers. Of two with the same confidence, the first reads the file.
-static ALL_IMPORTERS: &[&dyn Importer] = &[
+/// Importers that need more than the bytes of a file, and those of its own kind of text.
+static OWN_IMPORTERS: &[&dyn Importer] = &[
     &notes::NoteImporter,
     &notes::NotionImporter { parse_packed: parse_packed_file },
     &notes::LogseqImporter,
@@ -48,9 +50,19 @@ static ALL_IMPORTERS: &[&dyn Importer] = &[
     &prompts::PatternImporter,
 ];
 
+/// Importers of the formats of other crates.
+static FORMAT_IMPORTERS: LazyLock<Vec<FormatImporter>> =
+    LazyLock::new(|| ALL_FORMATS.iter().map(|format| FormatImporter(*format)).collect());
+
+/// Returns all importers. Of two with the same confidence, the first reads the file.
+fn all_importers() -> impl DoubleEndedIterator<Item = &'static dyn Importer> {
+    let formats = FORMAT_IMPORTERS.iter().map(|importer| -> &dyn Importer { importer });
+    formats.chain(OWN_IMPORTERS.iter().copied())
+}
+
 /// Returns the importers whose drafts go into `source`.
 pub fn importers_for(source: SourceName) -> impl Iterator<Item = &'static dyn Importer> {
-    ALL_IMPORTERS.iter().copied().filter(move |importer| importer.source() == source)
+    all_importers().filter(move |importer| importer.source() == source)
 }
 
 /// Returns the importer with the highest confidence, or `None` if there is none.
@@ -66,9 +78,7 @@ pub fn detect_importer(
         return exported::find_importer(source, probe);
     }
     let least = if source.is_some() { Confidence::Possible } else { Confidence::ByName };
-    ALL_IMPORTERS
-        .iter()
-        .copied()
+    all_importers()
         .rev()
         .filter(|importer| source.is_none_or(|source| importer.source() == source))
         .map(|importer| (importer.detect(probe), importer))
@@ -79,9 +89,7 @@ pub fn detect_importer(
 
 /// Returns the importer of a format into a source.
 pub(crate) fn find_importer(source: SourceName, format: &str) -> Option<&'static dyn Importer> {
-    ALL_IMPORTERS
-        .iter()
-        .copied()
+    all_importers()
         .chain(exported::importers())
         .find(|importer| importer.source() == source && importer.format_name() == format)
 }
@@ -114,7 +122,7 @@ pub(crate) fn parse_packed_file(file: SourceFile, archive: &Path) -> PackedConte
 /// Returns the description of `files` files of a format that was not read: an unsupported one, or
 /// that of an importer for another source.
 pub fn describe_unsupported(format: &str, files: usize) -> UnsupportedFiles {
-    let importer = ALL_IMPORTERS.iter().find(|importer| importer.format_name() == format);
+    let importer = all_importers().find(|importer| importer.format_name() == format);
     let Some(importer) = importer else { return describe_format(format, files) };
     let ending = if files == 1 { "" } else { "s" };
     UnsupportedFiles {
@@ -140,7 +148,7 @@ mod tests {
 
     #[test]
     fn importer_is_found_by_source_and_format() {
-        for importer in ALL_IMPORTERS.iter().copied().chain(exported::importers()) {
+        for importer in all_importers().chain(exported::importers()) {
             let (source, format) = (importer.source(), importer.format_name());
             let found = find_importer(source, format).unwrap();
             assert_eq!(format!("{found:?}"), format!("{importer:?}"));
@@ -149,7 +157,7 @@ mod tests {
 
     #[test]
     fn importer_has_no_name_of_unsupported_format() {
-        for importer in ALL_IMPORTERS {
+        for importer in all_importers() {
             assert_eq!(describe_format(importer.format_name(), 1).reason, "unknown format");
         }
     }

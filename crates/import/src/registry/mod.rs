@@ -3,6 +3,7 @@
 //! Start with `importers`.
 
 mod attempt;
+pub(crate) mod format_importer;
 pub(crate) mod importers;
 mod unread_file;
 

@@ -1,17 +1,13 @@
 //! Exports of Notion as delivered: an archive of archives, read like the folder that they unpack to.
 
-use std::{
-    collections::BTreeMap,
-    path::{Component, Path},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use super::page::{add_page, is_page_name};
 use crate::{
     ImportError, ParsedFile, Problem, SourceFile,
     detection::unsupported::describe_counts,
     files::{
-        archive::{Archive, ArchiveError, UnpackBudget},
+        archive::{Archive, ArchiveError, UnpackBudget, is_ignored},
         source_file::has_extension,
         time_limit::Countdown,
     },
@@ -203,18 +199,6 @@ impl ExportReader<'_> {
         }
         self.reading
     }
-}
-
-/// Returns `true` for files that are ignored in folders too, and for those of macOS beside others.
-fn is_ignored(name: &str) -> bool {
-    let is_hidden = |part: Component<'_>| match part {
-        Component::Normal(part) => {
-            let part = part.to_string_lossy();
-            part.starts_with('.') || part == "__MACOSX" || part == "node_modules"
-        }
-        _ => true,
-    };
-    Path::new(name).components().any(is_hidden)
 }
 
 fn is_archive(name: &str) -> bool {

@@ -9,7 +9,7 @@ use vademecum_model::{FrontMatterBlock, FrontMatterSyntax, Timestamp};
 
 /// A Markdown text split into front matter and body.
 #[derive(Debug, Default)]
-pub(crate) struct MarkdownDocument<'a> {
+pub struct MarkdownDocument<'a> {
     /// Parsed front matter.
     pub properties: FrontMatter,
     /// Text after the front matter.
@@ -20,7 +20,7 @@ pub(crate) struct MarkdownDocument<'a> {
 
 /// Known fields of front matter.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct FrontMatter {
+pub struct FrontMatter {
     /// Title.
     pub title: Option<String>,
     /// Other names of the note.
@@ -39,7 +39,7 @@ pub(crate) struct FrontMatter {
 
 impl<'a> MarkdownDocument<'a> {
     /// Splits and parses `text`.
-    pub(crate) fn parse(text: &'a str) -> Self {
+    pub fn parse(text: &'a str) -> Self {
         let plain = Self { body: text, ..Self::default() };
         let Some(block) = FrontMatterBlock::find(text) else { return plain };
         if block.matter.len() > FrontMatterBlock::MAX_READ_BYTES {
@@ -54,18 +54,18 @@ impl<'a> MarkdownDocument<'a> {
     }
 
     /// Returns the first non-blank line, if it is a heading of level one.
-    pub(crate) fn opening_heading(&self) -> Option<&'a str> {
+    pub fn opening_heading(&self) -> Option<&'a str> {
         level_one_heading(self.body.lines().find(|line| !line.trim().is_empty())?)
     }
 
     /// Returns the first heading of level one.
-    pub(crate) fn first_heading(&self) -> Option<&'a str> {
+    pub fn first_heading(&self) -> Option<&'a str> {
         lines_outside_code(self.body).find_map(level_one_heading)
     }
 }
 
 /// Returns the lines outside of fenced code blocks.
-pub(crate) fn lines_outside_code(body: &str) -> impl Iterator<Item = &str> {
+pub fn lines_outside_code(body: &str) -> impl Iterator<Item = &str> {
     let mut fence: Option<&str> = None;
     body.lines().filter(move |line| {
         let marks = code_fence(line);
@@ -193,7 +193,7 @@ fn split_keywords(texts: &[String]) -> Vec<String> {
 }
 
 /// Returns the displayed text of `[[page|shown]]`; other text is returned unchanged.
-pub(crate) fn unwrap_wiki_link(text: &str) -> &str {
+pub fn unwrap_wiki_link(text: &str) -> &str {
     let inside = text.strip_prefix("[[").and_then(|text| text.strip_suffix("]]"));
     inside.map_or(text, |link| link.rsplit('|').next().unwrap_or(link))
 }

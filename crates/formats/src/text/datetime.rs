@@ -42,7 +42,7 @@ const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 /// Parses a JSON number of seconds, milliseconds or microseconds since 1970, or a JSON string.
-pub(crate) fn parse_json(value: &Value) -> Option<Timestamp> {
+pub fn parse_json(value: &Value) -> Option<Timestamp> {
     match value {
         Value::Number(number) => from_epoch(number.as_f64()?),
         Value::String(text) => parse_text(text),
@@ -52,7 +52,7 @@ pub(crate) fn parse_json(value: &Value) -> Option<Timestamp> {
 
 /// Parses ISO 8601, a number since 1970, a date in digits, or words such as `January 31, 2026
 /// 8:30am` and `Fri, 3 May 2024 10:00:00 +0200 (CEST)`. A time without a known offset is UTC.
-pub(crate) fn parse_text(text: &str) -> Option<Timestamp> {
+pub fn parse_text(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     Timestamp::parse(text)
         .ok()
@@ -67,7 +67,7 @@ pub(crate) fn parse_text(text: &str) -> Option<Timestamp> {
 
 /// Parses the date that a document states as its own. The placeholders of programs, which are in
 /// the first centuries, are no dates.
-pub(crate) fn parse_document_date(text: &str) -> Option<Timestamp> {
+pub fn parse_document_date(text: &str) -> Option<Timestamp> {
     let earliest = Timestamp::parse("1000-01-01").ok();
     parse_text(text).filter(|_| text.len() <= MAX_DATE_BYTES).filter(|it| Some(*it) >= earliest)
 }

@@ -6,19 +6,19 @@ use super::markdown::lines_outside_code;
 
 /// Returns the `#tags` in a Markdown text. Code, headings, addresses and mere numbers such as `#12`
 /// are not tags.
-pub(crate) fn inline_tags(body: &str) -> Vec<String> {
+pub fn inline_tags(body: &str) -> Vec<String> {
     // Most lines contain no hash, and that check is cheaper than finding code spans.
     lines_outside_code(body).filter(|line| line.contains('#')).flat_map(tags_in_line).collect()
 }
 
 /// Removes duplicates, ignoring case; the first spelling is kept.
-pub(crate) fn distinct_keywords(keywords: impl IntoIterator<Item = String>) -> Vec<String> {
+pub fn distinct_keywords(keywords: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     keywords.into_iter().filter(|keyword| seen.insert(keyword.to_lowercase())).collect()
 }
 
 /// Splits a comma-separated list of keywords.
-pub(crate) fn split_commas(text: &str) -> impl Iterator<Item = String> {
+pub fn split_commas(text: &str) -> impl Iterator<Item = String> {
     text.split(',')
         .map(|keyword| keyword.trim().trim_start_matches('#').to_owned())
         .filter(|keyword| !keyword.is_empty())

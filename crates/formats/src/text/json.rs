@@ -7,7 +7,7 @@ use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, Error, IgnoredAny, SeqAccess, Visitor},
 };
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 /// Maximum number of entries of a list.
 const MAX_ENTRIES: usize = 1_000_000;
@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 127;
 
 /// Splits a list into its entries without parsing them; any other value is the only entry. Fails if
 /// the text is not JSON or has more than 1,000,000 entries.
-pub(crate) fn split_entries(text: &str) -> serde_json::Result<Vec<&RawValue>> {
+pub fn split_entries(text: &str) -> serde_json::Result<Vec<&RawValue>> {
     if text.trim_start().starts_with('[') {
         serde_json::from_str(text).map(|RawEntries(entries)| entries)
     } else {
@@ -27,20 +27,50 @@ pub(crate) fn split_entries(text: &str) -> serde_json::Result<Vec<&RawValue>> {
 }
 
 /// Parses one entry. Fails if it is longer than 32 MiB.
-pub(crate) fn parse_entry<T: DeserializeOwned>(json: &str) -> Result<T, String> {
+pub fn parse_entry<T: DeserializeOwned>(json: &str) -> Result<T, String> {
     if json.len() > MAX_ENTRY_BYTES {
         return Err(format!("it is longer than {MAX_ENTRY_BYTES} bytes"));
     }
     serde_json::from_str(json).map_err(|error| error_message(&error))
 }
 
+/// Returns the text of a field, or an empty one if it is missing or no text. `path` is a JSON pointer
+/// such as `/author/name`.
+pub fn text_at<'v>(value: &'v Value, path: &str) -> &'v str {
+    value.pointer(path).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns the entries of a list, or none if it is missing or no list. `path` is a JSON pointer.
+pub fn list_at<'v>(value: &'v Value, path: &str) -> &'v [Value] {
+    value.pointer(path).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Returns the texts of a list, or none if it is missing. `path` is a JSON pointer.
+pub fn texts_at(value: &Value, path: &str) -> Vec<String> {
+    list_at(value, path).iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// Returns `true` if a field is `true`. `path` is a JSON pointer.
+pub fn is_true_at(value: &Value, path: &str) -> bool {
+    value.pointer(path).and_then(Value::as_bool) == Some(true)
+}
+
+/// Returns an identifier, which is a text or a number; empty if it is missing.
+pub fn id_at(value: &Value, path: &str) -> String {
+    match value.pointer(path) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
 /// Returns the syntax error of a text, with its position, or `None` if the text is JSON.
-pub(crate) fn find_syntax_error(text: &str) -> Option<String> {
+pub fn find_syntax_error(text: &str) -> Option<String> {
     serde_json::from_str::<IgnoredAny>(text).err().map(|error| error.to_string())
 }
 
 /// Returns the message of an error; exceeding the recursion limit is described as nesting.
-pub(crate) fn error_message(error: &serde_json::Error) -> String {
+pub fn error_message(error: &serde_json::Error) -> String {
     let message = error.to_string();
     match message.strip_prefix("recursion limit exceeded") {
         Some(place) => format!("it nests more than {MAX_DEPTH} values in one another{place}"),
@@ -80,8 +110,6 @@ impl<'de> Deserialize<'de> for RawEntries<'de> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
 
     #[test]

@@ -7,7 +7,7 @@ use dom_smoothie::Readability;
 use url::Url;
 
 /// Maximum nesting depth. No browser shows more, and traversing it would overflow the stack.
-pub(crate) const MAX_DEPTH: usize = 512;
+pub const MAX_DEPTH: usize = 512;
 
 /// Maximum number of elements open at once. Parsing time grows with its square; careless pages stay
 /// below it.
@@ -36,10 +36,10 @@ const LINK_SCHEMES: [&str; 3] = ["http", "https", "mailto"];
 /// Error of a page whose elements are nested too deeply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it nests more than {MAX_DEPTH} elements in one another")]
-pub(crate) struct NestingTooDeep;
+pub struct NestingTooDeep;
 
 /// Parses HTML. Fails if it is nested too deeply.
-pub(crate) fn parse_html(html: &str) -> Result<Readability, NestingTooDeep> {
+pub fn parse_html(html: &str) -> Result<Readability, NestingTooDeep> {
     if estimate_open_elements(html) > MAX_OPEN_ELEMENTS {
         return Err(NestingTooDeep);
     }
@@ -49,12 +49,12 @@ pub(crate) fn parse_html(html: &str) -> Result<Readability, NestingTooDeep> {
 
 /// Converts HTML to Markdown. Relative targets of links are resolved against `base`. Fails if it is
 /// nested too deeply.
-pub(crate) fn html_to_markdown(html: &str, base: Option<&Url>) -> Result<String, NestingTooDeep> {
+pub fn html_to_markdown(html: &str, base: Option<&Url>) -> Result<String, NestingTooDeep> {
     Ok(body_markdown(&parse_html(html)?, base))
 }
 
 /// Converts the body of a page to Markdown. Relative targets of links are resolved against `base`.
-pub(crate) fn body_markdown(page: &Readability, base: Option<&Url>) -> String {
+pub fn body_markdown(page: &Readability, base: Option<&Url>) -> String {
     page.doc.select(NON_TEXT_SELECTOR).remove();
     let body = page.doc.select("body");
     for link in body.select("a[href]").nodes() {

@@ -4,13 +4,19 @@
 use std::{
     borrow::Cow,
     io::{self, Cursor, Read, Seek},
+    path::{Component, Path},
 };
 
+use flate2::read::MultiGzDecoder;
 use vademecum_model::Timestamp;
 use zip::{ZipArchive, result::ZipError};
 
 /// Maximum number of entries of an archive.
 const MAX_ENTRIES: usize = 100_000;
+/// First bytes of a file that gzip compressed.
+const GZIP_SIGNATURE: &[u8] = b"\x1f\x8b";
+/// Size of the header of a file in a TAR archive, in bytes.
+const TAR_BLOCK: u64 = 512;
 /// Maximum number of bytes unpacked from one archive.
 const MAX_UNPACKED_BYTES: u64 = 512 * 1_024 * 1_024;
 
@@ -20,8 +26,11 @@ pub enum ArchiveError {
     /// The file is not a ZIP archive, or is damaged.
     #[error("the ZIP archive is damaged: {0}")]
     Damaged(#[from] ZipError),
+    /// The file is not a TAR archive, or is damaged.
+    #[error("the TAR archive is damaged: {0}")]
+    DamagedTar(io::Error),
     /// An entry cannot be unpacked.
-    #[error("`{name}` in the ZIP archive cannot be unpacked: {cause}")]
+    #[error("`{name}` in the archive cannot be unpacked: {cause}")]
     Entry {
         /// Name of the entry.
         name: String,
@@ -29,26 +38,26 @@ pub enum ArchiveError {
         cause: std::io::Error,
     },
     /// The archive exceeds the maximum number of entries.
-    #[error("the ZIP archive has more than {MAX_ENTRIES} entries")]
+    #[error("the archive has more than {MAX_ENTRIES} entries")]
     TooManyEntries,
     /// The archive exceeds the maximum unpacked size.
-    #[error("the ZIP archive unpacks to more than {MAX_UNPACKED_BYTES} bytes")]
+    #[error("the archive unpacks to more than {MAX_UNPACKED_BYTES} bytes")]
     TooLarge,
 }
 
 impl ArchiveError {
     /// Returns `true` if a limit is exceeded: the archive may be made to do harm.
-    pub(crate) fn is_limit(&self) -> bool {
+    pub fn is_limit(&self) -> bool {
         match self {
             Self::TooManyEntries | Self::TooLarge => true,
-            Self::Damaged(_) | Self::Entry { .. } => false,
+            Self::Damaged(_) | Self::DamagedTar(_) | Self::Entry { .. } => false,
         }
     }
 }
 
 /// The entries and bytes that may still be unpacked, from an archive and those in it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct UnpackBudget {
+pub struct UnpackBudget {
     entries: usize,
     bytes: u64,
 }
@@ -61,22 +70,19 @@ impl Default for UnpackBudget {
 
 /// A ZIP archive in memory.
 #[derive(Debug)]
-pub(crate) struct Archive<'a> {
+pub struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
     budget: UnpackBudget,
 }
 
 impl<'a> Archive<'a> {
     /// Opens an archive without unpacking anything. Fails if it is damaged or has too many entries.
-    pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, ArchiveError> {
+    pub fn open(bytes: &'a [u8]) -> Result<Self, ArchiveError> {
         Self::open_within(bytes, UnpackBudget::default())
     }
 
     /// Opens an archive that came from another one, of which `budget` is left.
-    pub(crate) fn open_within(
-        bytes: &'a [u8],
-        mut budget: UnpackBudget,
-    ) -> Result<Self, ArchiveError> {
+    pub fn open_within(bytes: &'a [u8], mut budget: UnpackBudget) -> Result<Self, ArchiveError> {
         let zip = ZipArchive::new(Cursor::new(bytes))?;
         budget.entries =
             budget.entries.checked_sub(zip.len()).ok_or(ArchiveError::TooManyEntries)?;
@@ -84,17 +90,17 @@ impl<'a> Archive<'a> {
     }
 
     /// Returns what may still be unpacked.
-    pub(crate) fn budget(&self) -> UnpackBudget {
+    pub fn budget(&self) -> UnpackBudget {
         self.budget
     }
 
     /// Replaces what may still be unpacked, after an archive in this one was read.
-    pub(crate) fn set_budget(&mut self, budget: UnpackBudget) {
+    pub fn set_budget(&mut self, budget: UnpackBudget) {
         self.budget = budget;
     }
 
     /// Returns the modification time of a file as the archive states it, without a time zone.
-    pub(crate) fn modified(&mut self, name: &str) -> Option<Timestamp> {
+    pub fn modified(&mut self, name: &str) -> Option<Timestamp> {
         let time = self.zip.by_name(name).ok()?.last_modified()?;
         let (year, month, day) = (time.year(), time.month(), time.day());
         let (hour, minute, second) = (time.hour(), time.minute(), time.second());
@@ -103,13 +109,13 @@ impl<'a> Archive<'a> {
     }
 
     /// Returns the names of the files, in archive order. Nothing is ever written to these paths.
-    pub(crate) fn file_names(&self) -> Vec<String> {
+    pub fn file_names(&self) -> Vec<String> {
         list_file_names(&self.zip)
     }
 
     /// Unpacks everything and discards it. An archive that passes may be handed to libraries that
     /// do not limit the unpacked size.
-    pub(crate) fn check_unpacked_size(&self) -> Result<(), ArchiveError> {
+    pub fn check_unpacked_size(&self) -> Result<(), ArchiveError> {
         let mut zip = self.zip.clone();
         let mut left = MAX_UNPACKED_BYTES;
         for index in 0..zip.len() {
@@ -126,7 +132,7 @@ impl<'a> Archive<'a> {
 
     /// Unpacks a file; `None` if there is none of that name. Fails if the total unpacked size
     /// exceeds 512 MiB.
-    pub(crate) fn unpack_file(&mut self, name: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
+    pub fn unpack_file(&mut self, name: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
         let entry = match self.zip.by_name(name) {
             Ok(entry) => entry,
             Err(ZipError::FileNotFound) => return Ok(None),
@@ -144,8 +150,105 @@ impl<'a> Archive<'a> {
     }
 }
 
+/// A file that was unpacked.
+#[derive(Clone, Debug)]
+pub struct PackedFile {
+    /// Path in the archive.
+    pub name: String,
+    /// Content.
+    pub bytes: Vec<u8>,
+    /// Modification time as the archive states it.
+    pub modified: Option<Timestamp>,
+}
+
+/// Unpacks the files of a ZIP or TAR archive whose names are wanted, ordered by name, except hidden
+/// ones. TAR archives may be compressed by gzip. Returns what may still be unpacked.
+pub fn unpack_files(
+    bytes: &[u8],
+    budget: UnpackBudget,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<(Vec<PackedFile>, UnpackBudget), ArchiveError> {
+    let is_wanted = |name: &str| !is_ignored(name) && is_wanted(name);
+    let (mut files, budget) = if bytes.starts_with(b"PK\x03\x04") {
+        let mut archive = Archive::open_within(bytes, budget)?;
+        let mut files = Vec::new();
+        for name in archive.file_names().into_iter().filter(|name| is_wanted(name)) {
+            let modified = archive.modified(&name);
+            let bytes = archive.unpack_file(&name)?.unwrap_or_default();
+            files.push(PackedFile { name, bytes, modified });
+        }
+        (files, archive.budget())
+    } else {
+        unpack_tar(bytes, budget, is_wanted)?
+    };
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok((files, budget))
+}
+
+/// Unpacks a TAR archive. Everything that is decompressed counts, also what is not wanted.
+fn unpack_tar(
+    bytes: &[u8],
+    mut budget: UnpackBudget,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<(Vec<PackedFile>, UnpackBudget), ArchiveError> {
+    let is_gzip = bytes.starts_with(GZIP_SIGNATURE);
+    let plain: Box<dyn Read + '_> =
+        if is_gzip { Box::new(MultiGzDecoder::new(bytes)) } else { Box::new(bytes) };
+    let mut archive = tar::Archive::new(plain.take(budget.bytes + 1));
+    let mut files = Vec::new();
+    let mut left = budget.bytes;
+    for entry in archive.entries().map_err(ArchiveError::DamagedTar)? {
+        let mut entry = entry.map_err(ArchiveError::DamagedTar)?;
+        budget.entries = budget.entries.checked_sub(1).ok_or(ArchiveError::TooManyEntries)?;
+        left = left.checked_sub(entry.size().max(TAR_BLOCK)).ok_or(ArchiveError::TooLarge)?;
+        let name = String::from_utf8_lossy(&entry.path_bytes()).replace('\\', "/");
+        let name = name.trim_start_matches("./").to_owned();
+        if !entry.header().entry_type().is_file() || !is_wanted(&name) {
+            continue;
+        }
+        let seconds = entry.header().mtime().ok().and_then(|it| u32::try_from(it).ok());
+        let modified = seconds.and_then(|it| Timestamp::from_unix_seconds(f64::from(it)));
+        let mut bytes = Vec::new();
+        let read = entry.read_to_end(&mut bytes);
+        read.map_err(|cause| ArchiveError::Entry { name: name.clone(), cause })?;
+        files.push(PackedFile { name, bytes, modified });
+    }
+    budget.bytes = left;
+    Ok((files, budget))
+}
+
+/// Returns `true` for a TAR archive, also if it is compressed by gzip.
+pub fn is_tar(bytes: &[u8]) -> bool {
+    let mut start = Vec::new();
+    if bytes.starts_with(GZIP_SIGNATURE) {
+        // A few kilobytes are enough, and a torn stream is read as far as it goes.
+        MultiGzDecoder::new(bytes).take(TAR_BLOCK).read_to_end(&mut start).ok();
+    } else {
+        start.extend(bytes.iter().take(512));
+    }
+    start.get(257..262) == Some(b"ustar")
+}
+
+/// Returns `true` if the name of a packed file has one of `extensions`; case is ignored.
+pub fn has_extension(name: &str, extensions: &[&str]) -> bool {
+    let found = name.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
+    found.is_some_and(|(_, it)| extensions.iter().any(|known| known.eq_ignore_ascii_case(it)))
+}
+
+/// Returns `true` for files that are ignored in folders too, and for those of macOS beside others.
+pub fn is_ignored(name: &str) -> bool {
+    let is_hidden = |part: Component<'_>| match part {
+        Component::Normal(part) => {
+            let part = part.to_string_lossy();
+            part.starts_with('.') || part == "__MACOSX" || part == "node_modules"
+        }
+        _ => true,
+    };
+    Path::new(name).components().any(is_hidden)
+}
+
 /// Reads the names of the files of an archive without unpacking anything.
-pub(crate) fn read_file_names(file: impl Read + Seek) -> Result<Vec<String>, ArchiveError> {
+pub fn read_file_names(file: impl Read + Seek) -> Result<Vec<String>, ArchiveError> {
     let zip = ZipArchive::new(file)?;
     if zip.len() > MAX_ENTRIES {
         return Err(ArchiveError::TooManyEntries);
@@ -162,7 +265,7 @@ fn list_file_names<R: Read + Seek>(zip: &ZipArchive<R>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::detection::file_probe::tests::zip_archive;
+    use vademecum_testing::zip_archive;
 
     #[test]
     fn archive_unpacks_file_by_name() {

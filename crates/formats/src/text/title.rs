@@ -6,7 +6,7 @@ const MAX_TITLE_CHARS: usize = 500;
 /// Returns a title as one line of at most 500 characters: white space is collapsed to single
 /// spaces, and control characters and direction controls are removed. Returns `None` if nothing is
 /// left.
-pub(crate) fn clean_title(text: &str) -> Option<String> {
+pub fn clean_title(text: &str) -> Option<String> {
     let shown =
         |next: &char| next.is_whitespace() || !(next.is_control() || is_direction_control(*next));
     let shown: String = text.chars().filter(shown).collect();

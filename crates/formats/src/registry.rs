@@ -1,0 +1,35 @@
+//! The list of all formats.
+
+use crate::Format;
+
+/// All formats. Of two that detect the same file, the first reads it.
+pub static ALL_FORMATS: &[&dyn Format] = &[];
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use vademecum_testing::seeds;
+
+    use super::*;
+    use crate::Format;
+
+    #[test]
+    fn every_format_detects_and_reads_a_seed() {
+        for format in ALL_FORMATS {
+            let name = format.id();
+            let reads = |seed: &Vec<u8>| {
+                let entries = Archive::open(seed).map(|it| it.file_names()).unwrap_or_default();
+                let path = Path::new("/nowhere/file");
+                let head = str::from_utf8(seed).unwrap_or_default();
+                let sample = FormatSample { path, head, bytes: seed, entries: &entries };
+                let detecting = ALL_FORMATS.iter().find(|it| it.detect(&sample));
+                let input = FormatInput { path, bytes: seed, modified: None };
+                let parsed = format.parse(&input).map(|it| it.drafts.len());
+                detecting.is_some_and(|it| it.name() == format.name())
+                    && parsed.is_ok_and(|it| it > 0)
+            };
+            assert!(seeds(name).iter().any(reads), "{name} has no seed that is detected and read");
+        }
+    }
+}
