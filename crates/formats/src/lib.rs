@@ -5,6 +5,7 @@
 //! all formats.
 
 pub mod archive;
+mod chats;
 mod digest;
 mod format;
 pub mod html_markdown;

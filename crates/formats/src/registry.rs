@@ -1,9 +1,17 @@
 //! The list of all formats.
 
-use crate::Format;
+use crate::{Format, chats};
 
 /// All formats. Of two that detect the same file, the first reads it.
-pub static ALL_FORMATS: &[&dyn Format] = &[];
+pub static ALL_FORMATS: &[&dyn Format] = &[
+    &chats::WhatsApp,
+    &chats::Telegram,
+    &chats::Slack,
+    &chats::Discord,
+    &chats::Messenger,
+    &chats::GoogleChat,
+    &chats::Signal,
+];
 
 #[cfg(test)]
 mod tests {
@@ -12,7 +20,7 @@ mod tests {
     use vademecum_testing::seeds;
 
     use super::*;
-    use crate::Format;
+    use crate::{FormatInput, FormatSample, archive::Archive};
 
     #[test]
     fn every_format_detects_and_reads_a_seed() {

@@ -5,6 +5,7 @@ pub mod datetime;
 pub mod encoding;
 pub mod json;
 pub mod keywords;
+pub mod local_date;
 pub mod markdown;
 pub mod title;
 
