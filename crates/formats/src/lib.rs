@@ -9,6 +9,8 @@ mod chats;
 mod digest;
 mod format;
 pub mod html_markdown;
+mod lz4;
+mod reading;
 mod registry;
 pub mod text;
 

@@ -1,6 +1,6 @@
 //! The list of all formats.
 
-use crate::{Format, chats};
+use crate::{Format, chats, reading};
 
 /// All formats. Of two that detect the same file, the first reads it.
 pub static ALL_FORMATS: &[&dyn Format] = &[
@@ -11,6 +11,13 @@ pub static ALL_FORMATS: &[&dyn Format] = &[
     &chats::Messenger,
     &chats::GoogleChat,
     &chats::Signal,
+    &reading::Kindle,
+    &reading::CsvReadingList,
+    &reading::Omnivore,
+    &reading::Karakeep,
+    &reading::Linkwarden,
+    &reading::Hypothesis,
+    &reading::BrowserBookmarks,
 ];
 
 #[cfg(test)]

@@ -1,0 +1,20 @@
+//! What people read: highlights in books and pages, saved pages, bookmarks, papers. Each book, page or
+//! paper is a document, and each highlight in it a passage.
+//!
+//! Start with `entry`, which all of them share, then read `hypothesis`.
+
+mod browser;
+mod csv_list;
+mod csv_rows;
+mod entry;
+mod hypothesis;
+mod karakeep;
+mod kindle;
+mod kindle_clipping;
+mod linkwarden;
+mod omnivore;
+
+pub(crate) use self::{
+    browser::BrowserBookmarks, csv_list::CsvReadingList, hypothesis::Hypothesis,
+    karakeep::Karakeep, kindle::Kindle, linkwarden::Linkwarden, omnivore::Omnivore,
+};
