@@ -161,46 +161,57 @@ pub struct PackedFile {
     pub modified: Option<Timestamp>,
 }
 
-/// Unpacks the files of a ZIP or TAR archive whose names are wanted, ordered by name, except hidden
-/// ones. TAR archives may be compressed by gzip. Returns what may still be unpacked.
+/// Unpacks the files of an archive as [`visit_files`] does, ordered by name. Returns what may still be
+/// unpacked.
 pub fn unpack_files(
     bytes: &[u8],
     budget: UnpackBudget,
-    is_wanted: impl Fn(&str) -> bool,
+    is_wanted: impl FnMut(&str) -> bool,
 ) -> Result<(Vec<PackedFile>, UnpackBudget), ArchiveError> {
-    let is_wanted = |name: &str| !is_ignored(name) && is_wanted(name);
-    let (mut files, budget) = if bytes.starts_with(b"PK\x03\x04") {
-        let mut archive = Archive::open_within(bytes, budget)?;
-        let mut files = Vec::new();
-        for name in archive.file_names().into_iter().filter(|name| is_wanted(name)) {
-            let modified = archive.modified(&name);
-            let bytes = archive.unpack_file(&name)?.unwrap_or_default();
-            files.push(PackedFile { name, bytes, modified });
-        }
-        (files, archive.budget())
-    } else {
-        unpack_tar(bytes, budget, is_wanted)?
-    };
+    let mut files = Vec::new();
+    let budget = visit_files(bytes, budget, is_wanted, |file| files.push(file))?;
     files.sort_by(|a, b| a.name.cmp(&b.name));
     Ok((files, budget))
 }
 
+/// Unpacks the files of a ZIP or TAR archive whose names are wanted, one by one, except hidden ones
+/// and those whose names lead out of the archive. TAR archives may be compressed by gzip. Returns
+/// what may still be unpacked.
+pub fn visit_files(
+    bytes: &[u8],
+    budget: UnpackBudget,
+    mut is_wanted: impl FnMut(&str) -> bool,
+    mut visit: impl FnMut(PackedFile),
+) -> Result<UnpackBudget, ArchiveError> {
+    let mut is_wanted = |name: &str| !is_ignored(name) && is_wanted(name);
+    if !bytes.starts_with(b"PK\x03\x04") {
+        return visit_tar(bytes, budget, is_wanted, visit);
+    }
+    let mut archive = Archive::open_within(bytes, budget)?;
+    for name in archive.file_names().into_iter().filter(|name| is_wanted(name)) {
+        let modified = archive.modified(&name);
+        let bytes = archive.unpack_file(&name)?.unwrap_or_default();
+        visit(PackedFile { name, bytes, modified });
+    }
+    Ok(archive.budget())
+}
+
 /// Unpacks a TAR archive. Everything that is decompressed counts, also what is not wanted.
-fn unpack_tar(
+fn visit_tar(
     bytes: &[u8],
     mut budget: UnpackBudget,
-    is_wanted: impl Fn(&str) -> bool,
-) -> Result<(Vec<PackedFile>, UnpackBudget), ArchiveError> {
+    mut is_wanted: impl FnMut(&str) -> bool,
+    mut visit: impl FnMut(PackedFile),
+) -> Result<UnpackBudget, ArchiveError> {
     let is_gzip = bytes.starts_with(GZIP_SIGNATURE);
     let plain: Box<dyn Read + '_> =
         if is_gzip { Box::new(MultiGzDecoder::new(bytes)) } else { Box::new(bytes) };
     let mut archive = tar::Archive::new(plain.take(budget.bytes + 1));
-    let mut files = Vec::new();
-    let mut left = budget.bytes;
     for entry in archive.entries().map_err(ArchiveError::DamagedTar)? {
         let mut entry = entry.map_err(ArchiveError::DamagedTar)?;
         budget.entries = budget.entries.checked_sub(1).ok_or(ArchiveError::TooManyEntries)?;
-        left = left.checked_sub(entry.size().max(TAR_BLOCK)).ok_or(ArchiveError::TooLarge)?;
+        let size = entry.size().max(TAR_BLOCK);
+        budget.bytes = budget.bytes.checked_sub(size).ok_or(ArchiveError::TooLarge)?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).replace('\\', "/");
         let name = name.trim_start_matches("./").to_owned();
         if !entry.header().entry_type().is_file() || !is_wanted(&name) {
@@ -211,10 +222,9 @@ fn unpack_tar(
         let mut bytes = Vec::new();
         let read = entry.read_to_end(&mut bytes);
         read.map_err(|cause| ArchiveError::Entry { name: name.clone(), cause })?;
-        files.push(PackedFile { name, bytes, modified });
+        visit(PackedFile { name, bytes, modified });
     }
-    budget.bytes = left;
-    Ok((files, budget))
+    Ok(budget)
 }
 
 /// Returns `true` for a TAR archive, also if it is compressed by gzip.

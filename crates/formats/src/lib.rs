@@ -10,9 +10,11 @@ mod digest;
 mod format;
 pub mod html_markdown;
 mod lz4;
+mod notes;
 mod reading;
 mod registry;
 pub mod text;
+mod xml;
 
 pub use self::{
     digest::digest,

@@ -1,9 +1,17 @@
 //! The list of all formats.
 
-use crate::{Format, chats, reading};
+use crate::{Format, chats, notes, reading};
 
 /// All formats. Of two that detect the same file, the first reads it.
 pub static ALL_FORMATS: &[&dyn Format] = &[
+    &notes::Evernote,
+    &notes::Joplin,
+    &notes::TextBundle,
+    &notes::Roam,
+    &notes::Simplenote,
+    &notes::StandardNotes,
+    &notes::DayOne,
+    &notes::Tomboy,
     &chats::WhatsApp,
     &chats::Telegram,
     &chats::Slack,

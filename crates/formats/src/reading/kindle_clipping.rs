@@ -135,8 +135,7 @@ fn kind(about: &str, text: &str) -> ClippingKind {
         ClippingKind::BeyondLimit
     } else if text.is_empty() {
         ClippingKind::Bookmark
-    } else if words().any(|word| NOTE_WORDS.contains(&word))
-        || NOTE_WORDS.iter().any(|it| is_east_asian(it))
+    } else if words().any(|word| NOTE_WORDS.contains(&word)) || NOTE_WORDS.iter().any(is_east_asian)
     {
         ClippingKind::Note
     } else {

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use super::markdown::lines_outside_code;
 
+/// Maximum length of a tag of several words, in characters.
+const MAX_TAG_CHARS: usize = 60;
+
 /// Returns the `#tags` in a Markdown text. Code, headings, addresses and mere numbers such as `#12`
 /// are not tags.
 pub fn inline_tags(body: &str) -> Vec<String> {
@@ -22,6 +25,28 @@ pub fn split_commas(text: &str) -> impl Iterator<Item = String> {
     text.split(',')
         .map(|keyword| keyword.trim().trim_start_matches('#').to_owned())
         .filter(|keyword| !keyword.is_empty())
+}
+
+/// Returns the tags of several words, which end with a hash too: `#two words#`.
+pub fn multi_word_tags(body: &str) -> Vec<String> {
+    let is_tag = |tag: &str| {
+        let ends = tag.starts_with(char::is_alphanumeric) && tag.ends_with(char::is_alphanumeric);
+        ends && tag.contains(' ') && tag.chars().count() <= MAX_TAG_CHARS
+    };
+    let mut tags = Vec::new();
+    for line in lines_outside_code(body).filter(|line| line.contains('#')) {
+        let mut rest = line;
+        while let Some((_, after)) = rest.split_once('#') {
+            rest = after;
+            if let Some((tag, next)) = after.split_once('#')
+                && is_tag(tag)
+            {
+                tags.push(tag.to_owned());
+                rest = next;
+            }
+        }
+    }
+    tags
 }
 
 fn tags_in_line(line: &str) -> Vec<String> {
