@@ -23,7 +23,7 @@ use super::{
 use crate::app::App;
 pub(super) use vademecum_services::import::ImportSummary;
 use vademecum_services::{
-    import::{TargetUser, WatchEvent, copy_folders, import_files, watch_files},
+    import::{TargetUser, WatchEvent, copy_folders, explain_file, import_files, watch_files},
     text::sanitize,
     two_way::{SyncLock, SyncScope, sync_folder},
 };
@@ -40,6 +40,7 @@ Examples:
   vademecum import ~/Documents/Vault conversations.json talk.srt
   vademecum import media ~/Documents/Articles
   vademecum import --dry-run --json cards/
+  vademecum import --explain export.zip
   vademecum import --watch ~/Documents/Vault
   vademecum import --two-way --new-notes Inbox ~/Documents/Vault
   vademecum import tldw /srv/tldw/Databases/user_databases --tldw-user 1
@@ -51,13 +52,16 @@ tldw_chatbook are copied.
 
 Notes are read from Markdown, text, Obsidian, Logseq, Org, Google Keep and Notion; media
 from articles, web pages, bookmarks, PDF, EPUB, office documents, tables, notebooks,
-subtitles, mail and feeds; chats from ChatGPT, Claude, SillyTavern and JSON with `role`
-and `content`; characters from cards (JSON, PNG, CHARX); prompts from CSV, JSON and
+subtitles, mail, feeds, and what people saved or marked in Kindle, Readwise, Raindrop,
+Instapaper, Pocket, Omnivore, Karakeep, Linkwarden, Hypothesis and browsers; chats from
+ChatGPT, Claude, SillyTavern, JSON with `role` and `content`, WhatsApp, Telegram, Slack,
+Discord, Instagram, Messenger, Google Chat and Signal; characters from cards (JSON, PNG, CHARX); prompts from CSV, JSON and
 folders of Markdown patterns. Other files are counted by format.
 
 Importing the same files again updates their items, and continues where an
 import was interrupted. A file that cannot be read is listed with the reason; the
-others are imported. A deleted file is listed; its items are kept. No
+others are imported; `read in part` says that parts of a file were left out. --explain says
+how a file is understood, and why. A deleted file is listed; its items are kept. No
 file is ever changed, except in folders that you open with --two-way. `vademecum sources`
 shows the import status of each.
 
@@ -76,6 +80,9 @@ pub(super) struct Import {
     /// Show the result of an import without saving anything
     #[arg(long)]
     dry_run: bool,
+    /// Say how each file is understood, and what else could read it, without saving anything
+    #[arg(long, conflicts_with_all = ["dry_run", "watch", "two_way", "one_way"])]
+    explain: bool,
     /// Run until Ctrl-C: import new and changed files, and remove the items of deleted files
     #[arg(long, conflicts_with = "dry_run")]
     watch: bool,
@@ -115,6 +122,9 @@ impl Import {
         common.check_user(&common.load_settings()?)?;
         let app = common.create_app()?;
         let options = self.import_options(app.reader_limits())?;
+        if self.explain {
+            return self.explain_files(&options, &app).await;
+        }
         let library = app.library();
         let known = app.folders().two_way_folders(app.principal().user(), &library.ledger())?;
         let is_known = |path: &PathBuf| {
@@ -136,6 +146,28 @@ impl Import {
         }
         let summary = import_files(&library, &options, &progress_callback()).await?;
         self.finish_import(&library, &summary).await
+    }
+
+    /// Prints how each named file is understood.
+    async fn explain_files(&self, options: &ImportOptions, app: &App) -> Result<ExitCode> {
+        let owner = app.library().folder().to_string_lossy().into_owned();
+        let mut has_items = false;
+        for path in &options.paths {
+            let (path, owner, limits) = (path.clone(), owner.clone(), options.limits);
+            let kind = options.kind;
+            if path.is_dir() {
+                bail!("{} is a folder; --explain takes files", path.display());
+            }
+            let explain = move || explain_file(&path, kind, limits, &owner);
+            let explanation = tokio::task::spawn_blocking(explain).await?;
+            has_items |= explanation.has_items();
+            if self.json {
+                print_json_line(&explanation)?;
+            } else {
+                explanation.lines().iter().for_each(|line| print_line(line));
+            }
+        }
+        Ok(if has_items { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
     /// Opens the named folders for writing unless they are, and synchronizes them, with `--watch`
@@ -323,6 +355,7 @@ mod tests {
         let import = Import {
             named,
             dry_run: false,
+            explain: false,
             watch: false,
             two_way: TwoWayOptions::default(),
             tldw_user: None,

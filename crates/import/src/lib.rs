@@ -39,7 +39,7 @@ pub use ledger::{ImportOutcome, Ledger, LedgerEntry, TwoWayFolder};
 pub use notes::edit_note_text;
 pub use prompts::{FoundSkill, SKILL_FILE, SkillFile, SkillProblem, find_skills, parse_skill};
 pub use reader::{ReaderLimits, ReaderPool, Turn, probe_sandbox, run_reader, set_reader_program};
-pub use registry::{ImportAttempt, describe_unsupported, detect_importer, importers_for};
+pub use registry::{Claim, ImportAttempt, describe_unsupported, detect_importer, importers_for};
 use vademecum_formats::text;
 pub use vademecum_formats::{
     archive::ArchiveError,

@@ -7,6 +7,8 @@ use std::{
     sync::Arc,
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     FileStamp, ImportError, SourceFile,
     files::{
@@ -168,7 +170,7 @@ impl FileProbe {
 }
 
 /// Confidence that a file has some format. The importer with the highest confidence reads the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Confidence {
     /// The file has another format.
     NoMatch,

@@ -15,6 +15,8 @@ use crate::FileProbe;
 
 /// Maximum number of bytes examined.
 const MAX_PROBE_BYTES: u64 = 1_024 * 1_024;
+/// Maximum number of field names in a message.
+const MAX_DESCRIBED_FIELDS: usize = 6;
 /// Maximum number of field names kept.
 const MAX_FIELD_NAMES: usize = 1_000;
 
@@ -51,6 +53,19 @@ impl JsonShape {
     /// Returns `true` if one of these fields exists.
     pub(crate) fn has_any_field(&self, names: &[&str]) -> bool {
         names.iter().any(|name| self.field_names.contains(*name))
+    }
+
+    /// Returns the names of the first fields in alphabetical order, for messages:
+    /// `` with the fields `a`, `b` ``. Empty if there are none.
+    pub(crate) fn describe(&self) -> String {
+        let mut names: Vec<_> = self.field_names.iter().filter(|it| it.len() <= 40).collect();
+        names.sort_unstable();
+        let dots = if names.len() > MAX_DESCRIBED_FIELDS { " …" } else { "" };
+        names.truncate(MAX_DESCRIBED_FIELDS);
+        let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+        let ending = if names.len() == 1 { "" } else { "s" };
+        let fields = names.join(", ");
+        if names.is_empty() { fields } else { format!(", with the field{ending} {fields}{dots}") }
     }
 
     /// Returns the text of the field `spec`.

@@ -158,7 +158,7 @@ const KINDS: [(&str, &str, &[&str], &str); 12] = [
         ],
         "",
     ),
-    ("JSON file", "JSON files", &["json", "jsonl", "ndjson"], LISTED),
+    ("JSON file", "JSON files", &["json", "jsonl", "ndjson"], ""),
     (
         "program",
         "programs",
@@ -175,7 +175,6 @@ const KINDS: [(&str, &str, &[&str], &str); 12] = [
 
 const AS_MARKDOWN: &str = "export the notes as Markdown there and import that folder";
 const UNPACK: &str = "unpack them and import the folder";
-const LISTED: &str = "`vademecum sources --only passed` shows the reason for each";
 
 /// Programs by text at the beginning of their files. All parts must occur.
 const MARKS: [(&str, &[&str]); 17] = [

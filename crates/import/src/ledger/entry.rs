@@ -16,7 +16,7 @@ use crate::{
 
 /// Version of all importers together; increment when any of them produces different items for the
 /// same file.
-const IMPORTER_GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
+const IMPORTER_GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
 
 /// Version of no importers, for files that must be read again.
 const UNFINISHED_GENERATION: &str = "unfinished";

@@ -15,7 +15,7 @@ use vademecum_vault::journal::ExportedVersions;
 
 use super::ReaderLimits;
 use crate::{
-    FileEntry, FileStamp, ImportAttempt, ImportError, ParsedFile, Problem,
+    Claim, FileEntry, FileStamp, ImportAttempt, ImportError, ParsedFile, Problem,
     files::open_file::OpenFile,
     registry::{OpenEntry, find_importer},
 };
@@ -152,6 +152,7 @@ pub(super) struct ReaderReply {
     importer: Option<(SourceName, String)>,
     /// Format that no importer reads.
     unsupported: Option<String>,
+    claims: Vec<Claim>,
     digest: Option<String>,
     result: Result<ParsedMessage, TaskFailure>,
     /// Whether the child ends after this reply.
@@ -194,6 +195,7 @@ impl ReaderReply {
             stamp: attempt.stamp,
             importer: attempt.importer.map(|it| (it.source(), it.format_name().to_owned())),
             unsupported: attempt.unsupported,
+            claims: attempt.claims,
             digest: attempt.digest,
             result: result.map(|parsed| ParsedMessage {
                 drafts: parsed.drafts.into_iter().map(DraftMessage::from).collect(),
@@ -222,6 +224,7 @@ impl ReaderReply {
             stamp: self.stamp,
             importer: self.importer.and_then(|(source, format)| find_importer(source, &format)),
             unsupported: self.unsupported,
+            claims: self.claims,
             digest: self.digest,
             result,
         }
@@ -279,6 +282,7 @@ mod tests {
             stamp: FileStamp { size: 7, modified: -1 },
             importer,
             unsupported: None,
+            claims: Vec::new(),
             digest: Some("2".to_owned()),
             result: Ok(draft.into()),
         };

@@ -9,7 +9,7 @@ use std::{
 use vademecum_model::SourceName;
 
 use super::{
-    importers::detect_importer,
+    importers::{Claim, detect_importer, find_claims},
     unread_file::{explain_unread_file, unread_file_error, unread_format},
 };
 use crate::{
@@ -28,6 +28,9 @@ pub struct ImportAttempt {
     pub importer: Option<&'static dyn Importer>,
     /// Format of a file in a folder that no importer reads.
     pub unsupported: Option<String>,
+    /// Importers that could read a file which the user named itself, the best first. Empty for files
+    /// of a folder.
+    pub claims: Vec<Claim>,
     /// Digest of the file's content.
     pub digest: Option<String>,
     /// Drafts and problems of the file. For a file found in a folder that no importer reads, there
@@ -107,7 +110,15 @@ impl ImportAttempt {
     }
 
     fn new(file: FileEntry, stamp: FileStamp, result: Result<ParsedFile, ImportError>) -> Self {
-        Self { file, stamp, importer: None, unsupported: None, digest: None, result }
+        Self {
+            file,
+            stamp,
+            importer: None,
+            unsupported: None,
+            claims: Vec::new(),
+            digest: None,
+            result,
+        }
     }
 
     fn detect_and_parse(
@@ -117,6 +128,9 @@ impl ImportAttempt {
         time_limit: TimeLimit,
     ) -> Result<ParsedFile, ImportError> {
         let probe = FileProbe::probe(opened.file, opened.neighbours)?;
+        if self.file.root.is_none() {
+            self.claims = find_claims(&probe);
+        }
         let Some(importer) = detect_importer(source, &probe) else {
             if self.file.root.is_none() {
                 return Err(unread_file_error(source, probe, time_limit));

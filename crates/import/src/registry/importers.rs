@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::LazyLock};
 
+use serde::{Deserialize, Serialize};
 use vademecum_formats::ALL_FORMATS;
 use vademecum_model::SourceName;
 
@@ -85,6 +86,36 @@ pub fn detect_importer(
         .filter(|(fit, _)| *fit >= least)
         .max_by_key(|(fit, _)| *fit)
         .map(|(_, importer)| importer)
+}
+
+/// An importer that could read a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Source that would receive the items.
+    pub source: SourceName,
+    /// Name of the format.
+    pub format: String,
+    /// Confidence of the importer.
+    pub confidence: Confidence,
+}
+
+/// Returns all importers that could read a file, the best first. The first one reads it, unless its
+/// format is only possible.
+pub(super) fn find_claims(probe: &FileProbe) -> Vec<Claim> {
+    let exported = exported::is_exported_file(probe);
+    let claim = |importer: &dyn Importer, confidence| Claim {
+        source: importer.source(),
+        format: importer.format_name().to_owned(),
+        confidence,
+    };
+    if exported {
+        let importer = exported::find_importer(None, probe);
+        return importer.map(|it| claim(it, Confidence::ByContent)).into_iter().collect();
+    }
+    let claims = all_importers().map(|importer| claim(importer, importer.detect(probe)));
+    let mut claims: Vec<_> = claims.filter(|it| it.confidence > Confidence::NoMatch).collect();
+    claims.sort_by_key(|claim| std::cmp::Reverse(claim.confidence));
+    claims
 }
 
 /// Returns the importer of a format into a source.

@@ -9,7 +9,7 @@ mod unread_file;
 
 pub use self::{
     attempt::ImportAttempt,
-    importers::{describe_unsupported, detect_importer, importers_for},
+    importers::{Claim, describe_unsupported, detect_importer, importers_for},
 };
 pub(crate) use self::{
     attempt::{OpenEntry, read_file, read_open_file},

@@ -7,6 +7,7 @@ use vademecum_model::SourceName;
 use super::importers::{detect_importer, format_list};
 use crate::{
     FileProbe, ImportError, Importer, ParsedFile, Problem, TimeLimit,
+    detection::json_shape::JsonShape,
     detection::unsupported::{describe_one, unsupported_format},
     exported,
     text::json,
@@ -52,6 +53,10 @@ pub(super) fn unread_file_error(
 /// supported, so that the reason is given for each.
 const JSON_FORMAT: &str = "JSON files";
 
+/// Fields of conversations and of their messages.
+const CONVERSATION_FIELDS: [&str; 7] =
+    ["messages", "role", "conversationId", "sender", "chat", "history", "turns"];
+
 /// Returns the result for a file in a folder that no importer reads. It is empty except for JSON.
 pub(super) fn explain_unread_file(
     source: Option<SourceName>,
@@ -59,7 +64,7 @@ pub(super) fn explain_unread_file(
     time_limit: TimeLimit,
 ) -> ParsedFile {
     let is_known = unsupported_format(&probe) != JSON_FORMAT;
-    if !probe.has_extension(&["json"])
+    if !probe.has_extension(&["json", "jsonl", "ndjson"])
         || exported::is_exported_file(&probe)
         || source.is_none() && is_known && probe.stamp().size > 0
     {
@@ -72,6 +77,9 @@ pub(super) fn explain_unread_file(
 
 /// Returns the reason why a JSON file is not read, with the commands that would read it.
 fn explain_json(source: Option<SourceName>, probe: FileProbe, time_limit: TimeLimit) -> String {
+    let shape = JsonShape::probe(&probe);
+    let fields = shape.describe();
+    let is_conversation = shape.has_any_field(&CONVERSATION_FIELDS);
     let forced: Vec<_> = SourceName::ALL
         .into_iter()
         .filter_map(|source| Some((source, detect_importer(Some(source), &probe)?)))
@@ -80,7 +88,14 @@ fn explain_json(source: Option<SourceName>, probe: FileProbe, time_limit: TimeLi
         Ok(file) => file,
         Err(error) => return format!("not valid JSON: {error}"),
     };
+    let is_lines = file.has_extension(&["jsonl", "ndjson"]);
     let flaw = match file.text() {
+        Ok(text) if is_lines => {
+            let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+            lines.find_map(|(at, line)| {
+                Some(format!("in line {}: {}", at + 1, json::find_syntax_error(line)?))
+            })
+        }
         Ok(text) => json::find_syntax_error(&text),
         Err(error) => Some(error.to_string()),
     };
@@ -92,7 +107,9 @@ fn explain_json(source: Option<SourceName>, probe: FileProbe, time_limit: TimeLi
     }
     // Only what works is advised.
     let reads = |importer: &dyn Importer| {
-        importer.parse(&file).is_ok_and(|parsed| !parsed.drafts.is_empty())
+        // Any map of texts may be prompts, but a conversation is none.
+        (importer.source() != SourceName::Prompts || !is_conversation)
+            && importer.parse(&file).is_ok_and(|parsed| !parsed.drafts.is_empty())
     };
     let commands = forced.into_iter().filter(|(_, importer)| reads(*importer));
     let commands: Vec<_> =
@@ -101,7 +118,7 @@ fn explain_json(source: Option<SourceName>, probe: FileProbe, time_limit: TimeLi
         [] => String::new(),
         commands => format!("; to force a type, run {}", commands.join(" or ")),
     };
-    format!("unrecognised JSON format{advice}")
+    format!("unrecognised JSON format{fields}{advice}")
 }
 
 /// Returns the command that imports a file, as one that can be pasted into a shell.

@@ -4,17 +4,20 @@
 
 mod batch;
 mod error;
+mod explain;
 mod named_path;
 mod options;
 mod pipeline;
 mod quota;
 mod read_ahead;
 mod selection;
+mod skipped;
 mod summary;
 mod tldw;
 mod watch;
 
 pub use error::ImportError;
+pub use explain::{FileExplanation, explain_file};
 pub use options::ImportOptions;
 pub use pipeline::{import_entries, import_files};
 pub use quota::ImportQuota;

@@ -11,11 +11,11 @@ use vademecum_import::{ImportOutcome, LedgerEntry, Problem, UnsupportedFiles};
 use vademecum_model::{SaveOutcome, SourceName, Uri};
 use vademecum_tldw::SyncSummary;
 
-use super::named_path::{NamedPath, describe_files};
+use super::{
+    named_path::{NamedPath, describe_files},
+    skipped::{SkippedEntry, count_files, format_skipped},
+};
 use crate::text::{format_bytes, format_count, sanitize};
-
-/// Maximum number of files in one folder, skipped for the same reason, that are listed one by one.
-const MAX_LISTED_ALIKE: usize = 3;
 
 /// Counts and problems of an import, over all sources and by source.
 #[derive(Debug, Serialize)]
@@ -104,46 +104,6 @@ struct SourceSummary {
     formats: BTreeSet<String>,
 }
 
-/// A skipped file or item, with the reason.
-#[derive(Debug, Serialize)]
-struct SkippedEntry {
-    path: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    place: String,
-    reason: String,
-}
-
-impl SkippedEntry {
-    /// Returns `true` if both are whole files of the same folder, skipped for the same reason.
-    fn is_same_kind(&self, other: &Self) -> bool {
-        self.place.is_empty()
-            && other.place.is_empty()
-            && self.reason == other.reason
-            && self.folder() == other.folder()
-    }
-
-    fn folder(&self) -> Option<&Path> {
-        Path::new(&self.path).parent()
-    }
-}
-
-/// Formats files skipped for one reason: a line each, or one line for all if there are many.
-fn format_skipped(alike: &[SkippedEntry]) -> Vec<String> {
-    match alike {
-        [SkippedEntry { reason, .. }, .., last] if alike.len() > MAX_LISTED_ALIKE => {
-            let folder = last.folder().unwrap_or(Path::new("")).display();
-            vec![format!("skipped {} files in {folder}: {reason}", alike.len())]
-        }
-        few => few
-            .iter()
-            .map(|SkippedEntry { path, place, reason }| {
-                let comma = if place.is_empty() { "" } else { ", " };
-                format!("skipped {path}{comma}{place}: {reason}")
-            })
-            .collect(),
-    }
-}
-
 impl ImportSummary {
     pub(super) fn new(dry_run: bool) -> Self {
         Self {
@@ -182,8 +142,10 @@ impl ImportSummary {
             ImportOutcome::Imported | ImportOutcome::Skipped => self.files += 1,
         }
         if !matches!(entry.outcome, ImportOutcome::Missing | ImportOutcome::Passed) {
+            let path = entry.path.display().to_string();
             for Problem { place, reason } in entry.problems.clone() {
-                self.add_skipped(&entry.path.display(), place, reason);
+                let is_partial = !entry.items.is_empty();
+                self.skipped.push(SkippedEntry { path: path.clone(), place, reason, is_partial });
             }
         }
         let below = |named: &&mut NamedPath| entry.path.starts_with(&named.path);
@@ -293,12 +255,16 @@ impl ImportSummary {
     }
 
     pub(super) fn add_skipped(&mut self, path: &impl ToString, place: String, reason: String) {
-        self.skipped.push(SkippedEntry { path: path.to_string(), place, reason });
+        let path = path.to_string();
+        self.skipped.push(SkippedEntry { path, place, reason, is_partial: false });
     }
 
     pub(super) fn finish(mut self) -> Self {
         self.seconds = self.begun.elapsed().as_secs_f64();
-        self.unsupported = describe_files(self.named_paths.iter().map(|named| &named.unsupported));
+        self.unsupported = describe_files(
+            self.named_paths.iter().map(|named| &named.unsupported),
+            self.named_paths.iter().map(|named| &named.reasons),
+        );
         self.nothing_imported =
             self.named_paths.iter().filter_map(NamedPath::explain_nothing).collect();
         self
@@ -314,10 +280,10 @@ impl ImportSummary {
         self.items() == 0 && !(self.skipped.is_empty() && self.named_paths.is_empty())
     }
 
-    /// Returns a line for each skipped or deleted file, for items that are no longer in theirs, and
+    /// Returns a line for each file that was skipped, read in part or deleted, for items that are no longer in theirs, and
     /// for each named path of which nothing was imported, for standard error.
     pub fn format_problems(&self) -> Vec<String> {
-        let skipped = self.skipped.chunk_by(SkippedEntry::is_same_kind).flat_map(format_skipped);
+        let skipped = format_skipped(&self.skipped);
         let missing = self.missing.iter().map(|path| {
             format!("missing {}: file was deleted; its items are kept", path.display())
         });
@@ -329,7 +295,7 @@ impl ImportSummary {
             )
         });
         let nothing = self.nothing_imported.iter().cloned();
-        let lines = skipped.chain(missing).chain(kept).chain(nothing);
+        let lines = skipped.into_iter().chain(missing).chain(kept).chain(nothing);
         lines.map(|line| sanitize(&line)).collect()
     }
 
@@ -384,11 +350,15 @@ impl ImportSummary {
             0 => String::new(),
             passed => format!(", {passed} not supported"),
         };
+        let (skipped, partial) = count_files(&self.skipped);
+        let partial = match partial {
+            0 => String::new(),
+            partial => format!(", {partial} read in part"),
+        };
         format!(
-            "{}{}, {} skipped{passed}; {} read in {:.1} s",
+            "{}{}, {skipped} skipped{partial}{passed}; {} read in {:.1} s",
             if self.dry_run { "dry run, nothing saved: " } else { "" },
             format_count(self.files, "file"),
-            self.skipped.len(),
             format_bytes(self.bytes),
             self.seconds,
         )
@@ -398,29 +368,6 @@ impl ImportSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn files_skipped_alike_are_one_line() {
-        let skipped = |count: usize| -> Vec<SkippedEntry> {
-            let one = |number| SkippedEntry {
-                path: format!("/vault/Forms/{number}.md"),
-                place: String::new(),
-                reason: "it is a template".to_owned(),
-            };
-            (0..count).map(one).collect()
-        };
-        let lines = |count| format_skipped(&skipped(count));
-        assert_eq!(lines(1), ["skipped /vault/Forms/0.md: it is a template"]);
-        assert_eq!(lines(3).len(), 3);
-        assert_eq!(lines(4), ["skipped 4 files in /vault/Forms: it is a template"]);
-        let mut mixed = skipped(2);
-        mixed[1].path = "/vault/other.md".to_owned();
-        assert!(!mixed[0].is_same_kind(&mixed[1]));
-        mixed[1].path = "/vault/Forms/9.md".to_owned();
-        assert!(mixed[0].is_same_kind(&mixed[1]));
-        mixed[1].place = "page 1".to_owned();
-        assert!(!mixed[0].is_same_kind(&mixed[1]));
-    }
 
     #[test]
     fn file_is_new_only_if_all_items_are() {
