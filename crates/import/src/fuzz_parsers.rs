@@ -6,9 +6,9 @@ use vademecum_formats::{ALL_FORMATS, FormatInput};
 use vademecum_model::SourceName;
 
 use crate::{
-    FileProbe, Importer, SourceFile, TimeLimit, characters, chats, decode_text, detect_importer,
-    documents, exported::ExportImporter, files::archive::Archive, mail, notes, prompts,
-    reading_lists, registry, transcripts,
+    FileProbe, Importer, SourceFile, TimeLimit, archives, characters, chats, decode_text,
+    detect_importer, documents, exported::ExportImporter, files::archive::Archive, mail, notes,
+    prompts, reading_lists, registry, transcripts,
 };
 
 /// The code that receives the fuzz input.
@@ -24,6 +24,9 @@ use FuzzedParser::{Function, Importers};
 const NOTION: notes::NotionImporter =
     notes::NotionImporter { parse_packed: registry::importers::parse_packed_file };
 
+const ARCHIVE: archives::ArchiveImporter =
+    archives::ArchiveImporter { parse_packed: registry::importers::parse_packed_file };
+
 /// All parsers, by name.
 static FUZZED_PARSERS: &[(&str, FuzzedParser)] = &[
     ("notes", Importers(&[(&notes::NoteImporter, "/a.md"), (&notes::NoteImporter, "/a.txt")])),
@@ -34,6 +37,7 @@ static FUZZED_PARSERS: &[(&str, FuzzedParser)] = &[
             (&NOTION, "/Rye 0123456789abcdef0123456789abcdef.html"),
         ]),
     ),
+    ("archived", Importers(&[(&ARCHIVE, "/a.zip")])),
     ("logseq", Importers(&[(&notes::LogseqImporter, "/graph/pages/a___b%3A.md")])),
     ("org", Importers(&[(&notes::OrgImporter, "/a.org")])),
     ("keep", Importers(&[(&notes::KeepImporter, "/a.json")])),

@@ -9,6 +9,7 @@ mod error;
 mod importer;
 
 // Families of formats.
+mod archives;
 mod characters;
 mod chats;
 mod documents;

@@ -107,6 +107,11 @@ impl FileProbe {
         }
     }
 
+    /// Returns `true` for a file that was unpacked from an archive.
+    pub(crate) fn is_packed(&self) -> bool {
+        matches!(self.content, ProbedContent::Packed(_))
+    }
+
     /// Absolute path of the file. An unpacked file is below the path of the archive.
     pub fn path(&self) -> &Path {
         match &self.content {

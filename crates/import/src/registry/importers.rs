@@ -8,7 +8,7 @@ use vademecum_model::SourceName;
 
 use super::format_importer::FormatImporter;
 use crate::{
-    Confidence, FileProbe, Importer, SourceFile, UnsupportedFiles, characters, chats,
+    Confidence, FileProbe, Importer, SourceFile, UnsupportedFiles, archives, characters, chats,
     detection::unsupported::{describe_format, unsupported_format},
     documents, exported,
     importer::PackedContent,
@@ -19,6 +19,7 @@ use crate::{
 static OWN_IMPORTERS: &[&dyn Importer] = &[
     &notes::NoteImporter,
     &notes::NotionImporter { parse_packed: parse_packed_file },
+    &archives::ArchiveImporter { parse_packed: parse_packed_file },
     &notes::LogseqImporter,
     &notes::OrgImporter,
     &notes::KeepImporter,
