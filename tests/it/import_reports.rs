@@ -115,19 +115,16 @@ fn notion_bomb_is_refused_others_imported() {
     assert_eq!(summary["skipped"].as_array().unwrap().len(), 1, "{summary}");
 }
 
-/// Writes three Evernote files, two pictures, an unknown file and a Roam graph.
+/// Writes three files of `OneNote`, two pictures, an unknown file and one of a Takeout.
 fn write_unsupported_files(library: &Library) -> String {
-    for name in ["a.enex", "deep/b.enex", "c.ENEX"] {
-        library.write_file(&format!("in/{name}"), "<?xml?><en-export></en-export>");
+    for name in ["a.one", "deep/b.one", "c.ONE"] {
+        library.write_file(&format!("in/{name}"), b"\xe4\x52\x5c\x7b");
     }
     for name in ["a.jpg", "b.png"] {
         library.write_file(&format!("in/{name}"), b"\x89PNG\r\n\x1a\n");
     }
     library.write_file("in/a.xyz", "x");
-    library.write_file(
-        "in/graph.json",
-        r#"[{"title": "a", "create-time": 1, "children": [{"string": "b"}]}]"#,
-    );
+    library.write_file("in/history.json", r#"[{"titleUrl": "x", "products": ["y"]}]"#);
     path_text(library, "in")
 }
 
@@ -140,27 +137,27 @@ fn unsupported_files_are_grouped_by_format() {
         assert_eq!((code, &summary["passed"]), (1, &json!(7)), "{summary}");
         let groups: Vec<_> = summary["unsupported"].as_array().unwrap().iter().collect();
         let groups: Vec<_> = groups.iter().map(|it| (&it["format"], &it["files"])).collect();
-        let expected = [("Evernote", 3), ("pictures", 2), (".xyz", 1), ("Roam", 1)];
+        let expected = [("OneNote", 3), ("pictures", 2), (".xyz", 1), ("Google Takeout", 1)];
         let expected = expected.map(|(format, files)| (json!(format), json!(files)));
         assert_eq!(groups, expected.each_ref().map(|(format, files)| (format, files)));
         let reason = summary["unsupported"][0]["reason"].as_str().unwrap();
         assert!(reason.starts_with("not supported yet; "), "{reason}");
         let nothing = summary["nothing_imported"][0].as_str().unwrap();
-        let found = "found 3 Evernote, 2 pictures, 1 `.xyz` file, 1 Roam";
+        let found = "found 3 OneNote, 2 pictures, 1 `.xyz` file, 1 Google Takeout";
         assert!(nothing.contains(&folder) && nothing.contains(found), "{nothing}");
     }
     let output = library.run(&["import", &folder]);
     assert!(output.code == 1 && output.stderr.contains("nothing was imported from "), "{output:?}");
-    for line in ["3 Evernote: not supported yet; ", "2 pictures: not read", "1 `.xyz` file: "] {
+    for line in ["3 OneNote: not supported yet; ", "2 pictures: not read", "1 `.xyz` file: "] {
         assert!(output.stdout.contains(line), "{line}: {output:?}");
     }
     // With one file that is read, the others are still counted.
     library.write_file("in/note.md", "A thimble.");
     let output = library.run(&["import", &folder]);
-    assert!(output.code == 0 && output.stdout.contains("\n3 Evernote: "), "{output:?}");
+    assert!(output.code == 0 && output.stdout.contains("\n3 OneNote: "), "{output:?}");
     assert!(!output.stderr.contains("nothing was imported"), "{output:?}");
     let listed = library.run(&["sources", "--only", "passed"]).stdout;
-    assert!(listed.contains("a.enex: Evernote: not supported yet"), "{listed}");
+    assert!(listed.contains("a.one: OneNote: not supported yet"), "{listed}");
 }
 
 #[test]
@@ -178,8 +175,10 @@ fn path_of_which_nothing_was_read_fails() {
     check("hidden", 1, "hidden ones");
     library.write_file("torn/a.srt", "no cues");
     check("torn", 1, "found 1 file that could not be read");
+    library.write_file("a.one", "x");
+    check("a.one", 1, "cannot be imported: OneNote: not supported yet; ");
     library.write_file("a.enex", "<en-export>");
-    check("a.enex", 1, "cannot be imported: Evernote: not supported yet; ");
+    check("a.enex", 1, "cannot be read as notes of Evernote (.enex): it has no notes");
     library.write_file("a.xyz", "x");
     check("a.xyz", 1, "`.xyz` file: unknown format");
     library.write_file("prompts.csv", "act,prompt\n");
@@ -304,4 +303,47 @@ fn file_that_failed_is_read_with_other_limit() {
             format!("needs more than {megabytes} MB; to allow more, set import.file_memory_mb");
         assert!(done.code == 1 && done.stderr.contains(&reason), "{done:?}");
     }
+}
+
+#[test]
+fn many_problems_of_file_are_one_line() {
+    let library = Library::new();
+    let lines: Vec<String> = (0..3_000).map(|number| format!("{{\"role\": {number}\n")).collect();
+    let lines = lines.concat();
+    library.write_file("in/broken.jsonl", lines);
+    library.write_file(
+        "in/list.csv",
+        "title,url,time_added,tags,status\nRye,https://a.org,1,,x\n,,,,\n",
+    );
+    let done = library.run(&["import", &path_text(&library, "in")]);
+    let about = |name: &str| done.stderr.lines().filter(|line| line.contains(name)).count();
+    assert!(about("broken.jsonl") <= 1 && about("list.csv") == 1, "{done:?}");
+    assert!(
+        done.stderr.contains("read in part ") && done.stdout.contains("1 read in part"),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn file_is_explained_without_being_imported() {
+    let library = Library::new();
+    let chat = "05/01/26, 10:00 - Ada: A thimble?\n20/01/26, 10:01 - Ben: An anvil.\n";
+    library.write_file("WhatsApp Chat with Ben.txt", chat);
+    let path = path_text(&library, "WhatsApp Chat with Ben.txt");
+    let done = library.run(&["import", "--explain", &path]);
+    assert_eq!(done.code, 0, "{done:?}");
+    for part in [
+        "read as chats of WhatsApp",
+        "recognised by its content",
+        "1 item in chats",
+        "import notes",
+    ] {
+        assert!(done.stdout.contains(part), "{part}: {done:?}");
+    }
+    let listed = library.run(&["sources", "--json"]).parse_json();
+    assert_eq!(listed, json!([]));
+    let odd = library.write_file("odd.json", r#"{"zeta": 1, "messages": [{"role": "user"}]}"#);
+    let done = library.run(&["import", "--explain", odd.to_str().unwrap()]);
+    assert!(done.code == 1 && done.stdout.contains("no importer reads it"), "{done:?}");
+    assert!(!done.stdout.contains("import prompts /"), "{done:?}");
 }

@@ -256,3 +256,76 @@ fn imported_notes_keep_titles_tags_and_times() {
     }
     assert_eq!(find_hit(&server, "notes", "anvil")["created_at"], "2026-01-31T08:30:00.000Z");
 }
+
+#[test]
+fn messengers_chat_is_searched_by_sender() {
+    let library = Library::new();
+    let chat =
+        "05/01/26, 10:00 - Ada: Where is the thimble?\n20/01/26, 10:01 - Ben: On the anvil.\n";
+    library.write_file("in/WhatsApp Chat with Ben.txt", chat);
+    let users = r#"[{"id": "U1", "name": "cy", "real_name": "Cy Twombly"}]"#;
+    let day = r#"[{"user": "U1", "text": "The bellows, <@U1>.", "ts": "1767607260.1"}]"#;
+    let slack = [
+        ("channels.json", r#"[{"id": "C1", "name": "forge"}]"#),
+        ("users.json", users),
+        ("forge/2026-01-05.json", day),
+    ];
+    library.write_file("in/slack.zip", zip_archive(&slack));
+    assert_eq!(import_path(&library, "chats", "in"), ([2, 0, 0], vec![]));
+    assert_eq!(import_path(&library, "chats", "in"), ([0, 0, 2], vec![]));
+    let server = library.serve();
+    let found = find_conversation(&server, "anvil");
+    assert_eq!((&found["title"], &found["total_messages"]), (&json!("Ben"), &json!(2)));
+    assert_eq!(found["messages"][0]["sender"], "Ada");
+    assert_eq!(found["messages"][1]["timestamp"], "2026-01-20T10:01:00.000Z");
+    let found = find_conversation(&server, "bellows");
+    assert_eq!(
+        (&found["title"], &found["messages"][0]["sender"]),
+        (&json!("#forge"), &json!("Cy Twombly"))
+    );
+}
+
+#[test]
+fn highlight_of_book_is_passage() {
+    let library = Library::new();
+    let block = |place: &str, text: &str| {
+        format!(
+            "\u{feff}Sewing (Lovelace, Ada)\r\n- Your Highlight on page {place} | Added on Sunday, \
+             September 13, 2015 3:25:45 PM\r\n\r\n{text}\r\n==========\r\n"
+        )
+    };
+    let clippings =
+        [block("2 | Location 20-22", "A thimble."), block("9 | Location 90-91", "An anvil.")];
+    library.write_file("My Clippings.txt", clippings.concat());
+    assert_eq!(import_path(&library, "media", "My Clippings.txt"), ([1, 0, 0], vec![]));
+    assert_eq!(import_path(&library, "media", "My Clippings.txt"), ([0, 0, 1], vec![]));
+    let server = library.serve();
+    let hit = find_hit(&server, "media", "anvil");
+    assert_eq!((&hit["title"], &hit["author"]), (&json!("Sewing"), &json!("Lovelace, Ada")));
+    let snippet = hit["snippet"].as_str().unwrap();
+    assert!(!snippet.contains("thimble"), "{hit}");
+}
+
+#[test]
+fn notes_of_other_programs_keep_fields() {
+    let library = Library::new();
+    let enex = r#"<?xml version="1.0"?><en-export><note><title>Sewing</title>
+        <created>20260105T100000Z</created><tag>cloth</tag><content><![CDATA[<en-note>
+        <div><en-todo checked="true"/>A thimble, see <a href="evernote:///view/1">Forge</a>.</div></en-note>]]></content></note>
+        <note><title>Forge</title><content><![CDATA[<en-note>An anvil.</en-note>]]></content></note></en-export>"#;
+    library.write_file("in/Crafts.enex", enex);
+    let vault = [
+        ("vault/Bellows.md", "---\ntags: [air]\n---\nA bellows."),
+        ("vault/.obsidian/app.json", "{}"),
+    ];
+    library.write_file("in/vault.zip", zip_archive(&vault));
+    assert_eq!(import_path(&library, "notes", "in"), ([3, 0, 0], vec![]));
+    assert_eq!(import_path(&library, "notes", "in"), ([0, 0, 3], vec![]));
+    let server = library.serve();
+    let hit = find_hit(&server, "notes", "thimble");
+    assert_eq!((&hit["title"], &hit["tags"]), (&json!("Sewing"), &json!(["cloth"])));
+    let note = server.client().call_tool("notes.get", &json!({ "note_id": hit["id"] }));
+    let content = note["content"].to_string();
+    assert!(content.contains("[x] A thimble, see [[Forge]]."), "{note}");
+    assert_eq!(find_hit(&server, "notes", "bellows")["tags"], json!(["air"]));
+}

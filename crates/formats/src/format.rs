@@ -29,6 +29,12 @@ pub trait Format: Debug + Sync {
     /// Name of the format for messages, such as `Evernote notes (.enex)`.
     fn name(&self) -> &'static str;
 
+    /// Extensions that no other format has. A file that has one is reported as damaged if its content
+    /// is not detected.
+    fn own_extensions(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Returns `true` if the content of a file identifies the format.
     fn detect(&self, sample: &FormatSample<'_>) -> bool;
 

@@ -179,7 +179,8 @@ fn titles_contain_no_invisible_characters() {
     let hidden = "ab\u{202e}c";
     let note = format!("---\ntitle: \"a\\0b\\u202ec\"\n---\n{hidden}");
     let readings = read_with_all_importers("/a.md", note);
-    assert!(readings.iter().any(|reading| match &reading.drafts[0].body {
+    let drafts = || readings.iter().flat_map(|reading| &reading.drafts);
+    assert!(drafts().any(|draft| match &draft.body {
         DraftBody::Note(note) => note.title == "abc" && note.content.contains(hidden),
         _ => false,
     }));

@@ -31,6 +31,10 @@ impl Format for Evernote {
         "notes of Evernote (.enex)"
     }
 
+    fn own_extensions(&self) -> &'static [&'static str] {
+        &["enex"]
+    }
+
     fn detect(&self, sample: &FormatSample<'_>) -> bool {
         let opening: String = sample.head.chars().take(1_024).collect();
         opening.contains("<en-export")

@@ -39,6 +39,10 @@ impl Format for Joplin {
         "notes of Joplin (.jex, raw .md)"
     }
 
+    fn own_extensions(&self) -> &'static [&'static str] {
+        &["jex"]
+    }
+
     fn detect(&self, sample: &FormatSample<'_>) -> bool {
         let is_archive = has_extension(&sample.file_name(), &["jex"]) && is_tar(sample.bytes);
         // The fields of a long note are beyond the bytes that are probed, but its name is an identifier.

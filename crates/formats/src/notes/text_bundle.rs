@@ -34,6 +34,10 @@ impl Format for TextBundle {
         "notes of Bear and TextBundle (.bear2bk, .textpack)"
     }
 
+    fn own_extensions(&self) -> &'static [&'static str] {
+        &["bear2bk", "textpack"]
+    }
+
     fn detect(&self, sample: &FormatSample<'_>) -> bool {
         let has_text =
             |name: &&str| sample.entries.iter().any(|it| is_text(it) && folder(it) == *name);

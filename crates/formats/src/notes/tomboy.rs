@@ -28,6 +28,10 @@ impl Format for Tomboy {
         "notes of Tomboy and Gnote (.note)"
     }
 
+    fn own_extensions(&self) -> &'static [&'static str] {
+        &["note"]
+    }
+
     fn detect(&self, sample: &FormatSample<'_>) -> bool {
         sample.contains_all(&["<note ", "beatniksoftware.com/tomboy"])
     }

@@ -12,11 +12,11 @@ use super::FileProbe;
 /// Files of one format that were not read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnsupportedFiles {
-    /// Format: `Evernote`, `pictures`, `.xyz`.
+    /// Format: `OneNote`, `pictures`, `.xyz`.
     pub format: String,
     /// Number of files.
     pub files: usize,
-    /// Count and format as shown to the user: `71 Evernote`, `12 pictures`, ``3 `.xyz` files``.
+    /// Count and format as shown to the user: `71 OneNote`, `12 pictures`, ``3 `.xyz` files``.
     #[serde(skip)]
     pub label: String,
     /// Reason, with advice if there is any.
@@ -24,29 +24,26 @@ pub struct UnsupportedFiles {
 }
 
 /// Files of other programs: name, extensions, advice.
-const PROGRAMS: [(&str, &[&str], &str); 35] = [
-    (
-        "Evernote",
-        &["enex"],
-        "export the notes as HTML there and run `vademecum import notes FOLDER`",
-    ),
-    ("Joplin", &["jex"], AS_MARKDOWN),
-    ("Bear", &["bear2bk", "bearbk", "bear"], AS_MARKDOWN),
-    ("Roam", &[], AS_MARKDOWN),
-    ("TextBundle", &["textpack"], UNPACK),
+const PROGRAMS: [(&str, &[&str], &str); 36] = [
     ("Apple Notes", &["notesarchive"], ""),
     ("OneNote", &["one", "onepkg", "onetoc2"], "save the sections as .docx or .pdf there"),
-    ("Tomboy", &["note"], ""),
-    ("Standard Notes", &[], AS_MARKDOWN),
-    ("Simplenote", &[], AS_MARKDOWN),
-    ("Day One", &["dayone"], ""),
+    ("Day One", &["dayone"], "export the journal as JSON there"),
     ("Obsidian canvas", &["canvas"], ""),
     ("Excalidraw", &["excalidraw"], ""),
-    ("Slack", &[], ""),
-    ("Telegram", &[], ""),
-    ("Discord", &[], ""),
-    ("Instagram or Messenger", &[], ""),
-    ("WhatsApp", &[], UNPACK),
+    ("Slack", &[], "import the .zip of the export as it was delivered"),
+    ("Bear", &["bearbk", "bear"], AS_MARKDOWN),
+    ("Notesnook", &["nnbackup", "nnbackupz"], AS_MARKDOWN),
+    ("SiYuan", &["sy"], AS_MARKDOWN),
+    ("AnyType", &[], AS_MARKDOWN),
+    ("Samsung Notes", &["sdoc", "sdocx"], "save the notes as .docx or .pdf there"),
+    ("Zotero database", &[], ""),
+    ("Kobo database", &[], ""),
+    ("Firefox database", &[], "export the bookmarks as HTML or JSON there"),
+    ("iMessage database", &[], ""),
+    ("X archive", &[], ""),
+    ("Mastodon archive", &[], ""),
+    ("iCloud placeholder", &["icloud"], "download the files in Finder first"),
+    ("Typst or Textile", &["typ", "textile"], ""),
     ("Google Takeout", &[], ""),
     ("Outlook mailbox", &["pst", "ost", "olm"], "save the messages as .eml, .msg or .mbox there"),
     ("Apple Mail", &["emlx"], "export the mailbox as .mbox there"),
@@ -177,35 +174,35 @@ const AS_MARKDOWN: &str = "export the notes as Markdown there and import that fo
 const UNPACK: &str = "unpack them and import the folder";
 
 /// Programs by text at the beginning of their files. All parts must occur.
-const MARKS: [(&str, &[&str]); 17] = [
-    ("Evernote", &["<en-export"]),
-    ("Tomboy", &["beatniksoftware.com/tomboy"]),
+const MARKS: [(&str, &[&str]); 9] = [
     ("MediaWiki", &["<mediawiki"]),
     ("OPML", &["<opml"]),
     ("Kindle or other books", &["<FictionBook"]),
-    ("Roam", &["\"string\"", "\"children\"", "create-time\""]),
-    ("Roam", &["\"string\"", "\"children\"", "\":create/user\""]),
-    ("Telegram", &["\"messages\"", "\"date_unixtime\""]),
-    ("Telegram", &["\"personal_chat\"", "\"messages\""]),
-    ("Discord", &["\"guild\"", "\"channel\"", "\"exportedAt\""]),
-    ("Instagram or Messenger", &["\"participants\"", "\"timestamp_ms\""]),
     ("Slack", &["\"client_msg_id\""]),
     ("Slack", &["\"ts\"", "\"type\": \"message\""]),
-    ("Day One", &["\"entries\"", "\"creationDate\""]),
-    ("Standard Notes", &["\"items\"", "\"content_type\""]),
-    ("Simplenote", &["\"activeNotes\""]),
     ("Google Takeout", &["\"titleUrl\"", "\"products\""]),
+    ("AnyType", &["\"sbType\""]),
+    ("X archive", &["window.YTD."]),
+    ("Mastodon archive", &["\"OrderedCollection\""]),
 ];
 
 /// Programs by the names of files in their archives. All names must occur as the end of one.
-const PACKED_MARKS: [(&str, &[&str]); 7] = [
-    ("Slack", &["channels.json", "users.json"]),
-    ("TextBundle", &[".textbundle/info.json"]),
-    ("WhatsApp", &["_chat.txt"]),
-    ("Day One", &["Journal.json"]),
+const PACKED_MARKS: [(&str, &[&str]); 5] = [
     ("Anki", &["collection.anki2"]),
-    ("Simplenote", &["source/notes.json"]),
-    ("Standard Notes", &["Standard Notes Backup and Import File.txt"]),
+    ("Anki", &["collection.anki21b"]),
+    ("Notesnook", &[".nnbackup"]),
+    ("X archive", &["data/tweets.js"]),
+    ("Mastodon archive", &["outbox.json"]),
+];
+
+/// Programs by the beginning of the names of their databases.
+const DATABASES: [(&str, &str); 6] = [
+    ("Apple Notes", "NoteStore."),
+    ("Zotero database", "zotero.sqlite"),
+    ("Kobo database", "KoboReader.sqlite"),
+    ("Firefox database", "places.sqlite"),
+    ("iMessage database", "chat.db"),
+    ("iMessage database", "sms.db"),
 ];
 
 /// Kinds of files by their first bytes.
@@ -254,7 +251,11 @@ fn program_by_content(probe: &FileProbe) -> Option<&'static str> {
         .or_else(by_names)
         .map(|(name, _)| *name)
         .or_else(|| is_takeout().then_some("Google Takeout"))
-        .or_else(|| file_name.filter(|name| name.starts_with("NoteStore.")).map(|_| "Apple Notes"))
+        .or_else(|| {
+            let name = file_name?;
+            let database = DATABASES.iter().find(|(_, start)| name.starts_with(start));
+            database.map(|(program, _)| *program)
+        })
 }
 
 /// Returns the extension of a file, such as `.xyz`.
@@ -321,19 +322,18 @@ mod tests {
             zip_archive(&names.iter().map(|name| (*name, &b"x"[..])).collect::<Vec<_>>())
         };
         for (name, content, format) in [
-            ("a.enex", b"x".to_vec(), "Evernote"),
-            ("a.xml", b"<?xml version='1.0'?><en-export>".to_vec(), "Evernote"),
-            (
-                "a.json",
-                br#"[{"title": "a", "create-time": 1, "children": [{"string": "b"}]}]"#.to_vec(),
-                "Roam",
-            ),
-            ("a.json", br#"{"items": [{"content_type": "Note"}]}"#.to_vec(), "Standard Notes"),
+            ("a.one", b"x".to_vec(), "OneNote"),
+            ("a.xml", b"<?xml version='1.0'?><mediawiki>".to_vec(), "MediaWiki"),
+            ("a.json", br#"{"sbType": "Page", "snapshot": {}}"#.to_vec(), "AnyType"),
+            ("tweets.js", b"window.YTD.tweets.part0 = []".to_vec(), "X archive"),
+            ("zotero.sqlite", b"SQLite format 3\0".to_vec(), "Zotero database"),
+            ("KoboReader.sqlite", b"SQLite format 3\0".to_vec(), "Kobo database"),
+            (".a.md.icloud", b"x".to_vec(), "iCloud placeholder"),
             ("a.json", b"{}".to_vec(), "JSON files"),
             ("NoteStore.sqlite", b"SQLite format 3\0".to_vec(), "Apple Notes"),
-            ("a.zip", zip(&["channels.json", "users.json", "general/2024-01-01.json"]), "Slack"),
+            ("a.json", br#"[{"client_msg_id": "1", "text": "x"}]"#.to_vec(), "Slack"),
             ("a.zip", zip(&["Takeout/Mail/x.mbox"]), "Google Takeout"),
-            ("a.textpack", zip(&["A.textbundle/info.json"]), "TextBundle"),
+            ("a.zip", zip(&["data/tweets.js"]), "X archive"),
             ("a.zip", zip(&["x.txt"]), "archives"),
             ("a.JPG", b"x".to_vec(), "pictures"),
             ("a", b"\x89PNG\r\n\x1a\n".to_vec(), "pictures"),
@@ -354,8 +354,8 @@ mod tests {
             let UnsupportedFiles { label, reason, .. } = describe_unsupported(format, files);
             format!("{label}: {reason}")
         };
-        assert!(describe("Evernote", 71).starts_with("71 Evernote: not supported yet; export"));
-        assert_eq!(describe("Tomboy", 1), "1 Tomboy: not supported yet");
+        assert!(describe("OneNote", 71).starts_with("71 OneNote: not supported yet; save"));
+        assert_eq!(describe("OPML", 1), "1 OPML: not supported yet");
         assert_eq!(describe("pictures", 12), "12 pictures: not read");
         assert_eq!(describe("pictures", 1), "1 picture: not read");
         assert_eq!(describe(".xyz", 3), "3 `.xyz` files: unknown format");

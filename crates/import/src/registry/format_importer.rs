@@ -25,7 +25,8 @@ impl Importer for FormatImporter {
             bytes: probe.head(),
             entries: probe.entries(),
         };
-        Confidence::ByContent.when(self.0.detect(&sample))
+        let is_named = probe.has_extension(self.0.own_extensions());
+        Confidence::ByContent.when(self.0.detect(&sample)).max(Confidence::ByName.when(is_named))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
