@@ -46,7 +46,8 @@ pub(crate) struct Highlight {
 }
 
 impl Highlight {
-    /// Returns the highlight as a quotation, with a line of what is known about it, and its note.
+    /// Returns the highlight as a quotation, with a line of its place, color, day and tags, and
+    /// its note.
     fn to_markdown(&self) -> String {
         let quoted: Vec<String> = self
             .text

@@ -1,5 +1,5 @@
-//! The explanation of a file: how it is understood, what is left out, and which other importers could
-//! read it. Nothing is saved.
+//! The explanation of a file: its format and items, the parts that are left out, and the importers that
+//! could read it too. Nothing is saved.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -14,7 +14,7 @@ use crate::text::{format_count, sanitize};
 /// Maximum number of titles and problems that are shown.
 const MAX_SHOWN: usize = 10;
 
-/// How a file is understood.
+/// The format, items and problems of a file.
 #[derive(Debug, Serialize)]
 pub struct FileExplanation {
     path: String,

@@ -280,8 +280,8 @@ impl ImportSummary {
         self.items() == 0 && !(self.skipped.is_empty() && self.named_paths.is_empty())
     }
 
-    /// Returns a line for each file that was skipped, read in part or deleted, for items that are no longer in theirs, and
-    /// for each named path of which nothing was imported, for standard error.
+    /// Returns a line for each file that was skipped, read in part or deleted, for items that are no
+    /// longer in theirs, and for each named path of which nothing was imported, for standard error.
     pub fn format_problems(&self) -> Vec<String> {
         let skipped = format_skipped(&self.skipped);
         let missing = self.missing.iter().map(|path| {
