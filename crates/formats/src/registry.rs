@@ -26,6 +26,10 @@ pub static ALL_FORMATS: &[&dyn Format] = &[
     &reading::Linkwarden,
     &reading::Hypothesis,
     &reading::BrowserBookmarks,
+    &reading::BibTex,
+    &reading::Ris,
+    &reading::CslJson,
+    &reading::Opml,
 ];
 
 #[cfg(test)]

@@ -25,7 +25,6 @@ pub(crate) enum XmlNode {
 
 impl XmlElement {
     /// Returns the value of an attribute; empty if it is missing.
-    #[cfg(test)]
     pub(crate) fn attribute(&self, name: &str) -> &str {
         let found = self.attributes.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str()).unwrap_or_default()

@@ -3,7 +3,9 @@
 //!
 //! Start with `entry`, which all of them share, then read `hypothesis`.
 
+mod bibtex;
 mod browser;
+mod csl;
 mod csv_list;
 mod csv_rows;
 mod entry;
@@ -11,10 +13,15 @@ mod hypothesis;
 mod karakeep;
 mod kindle;
 mod kindle_clipping;
+mod latex;
 mod linkwarden;
 mod omnivore;
+mod opml;
+mod reference;
+mod ris;
 
 pub(crate) use self::{
-    browser::BrowserBookmarks, csv_list::CsvReadingList, hypothesis::Hypothesis,
-    karakeep::Karakeep, kindle::Kindle, linkwarden::Linkwarden, omnivore::Omnivore,
+    bibtex::BibTex, browser::BrowserBookmarks, csl::CslJson, csv_list::CsvReadingList,
+    hypothesis::Hypothesis, karakeep::Karakeep, kindle::Kindle, linkwarden::Linkwarden,
+    omnivore::Omnivore, opml::Opml, ris::Ris,
 };

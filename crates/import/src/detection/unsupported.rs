@@ -24,7 +24,7 @@ pub struct UnsupportedFiles {
 }
 
 /// Files of other programs: name, extensions, advice.
-const PROGRAMS: [(&str, &[&str], &str); 36] = [
+const PROGRAMS: [(&str, &[&str], &str); 35] = [
     ("Apple Notes", &["notesarchive"], ""),
     ("OneNote", &["one", "onepkg", "onetoc2"], "save the sections as .docx or .pdf there"),
     ("Day One", &["dayone"], "export the journal as JSON there"),
@@ -49,8 +49,7 @@ const PROGRAMS: [(&str, &[&str], &str); 36] = [
     ("Apple Mail", &["emlx"], "export the mailbox as .mbox there"),
     ("calendar", &["ics", "ical"], ""),
     ("contacts", &["vcf"], ""),
-    ("OPML", &["opml"], ""),
-    ("BibTeX or RIS", &["bib", "ris", "nbib", "enw"], ""),
+    ("bibliography", &["nbib", "enw"], "export it as RIS or BibTeX there"),
     ("Anki", &["apkg", "colpkg", "anki2"], ""),
     (
         "OpenDocument",
@@ -174,9 +173,8 @@ const AS_MARKDOWN: &str = "export the notes as Markdown there and import that fo
 const UNPACK: &str = "unpack them and import the folder";
 
 /// Programs by text at the beginning of their files. All parts must occur.
-const MARKS: [(&str, &[&str]); 9] = [
+const MARKS: [(&str, &[&str]); 8] = [
     ("MediaWiki", &["<mediawiki"]),
-    ("OPML", &["<opml"]),
     ("Kindle or other books", &["<FictionBook"]),
     ("Slack", &["\"client_msg_id\""]),
     ("Slack", &["\"ts\"", "\"type\": \"message\""]),
@@ -355,7 +353,7 @@ mod tests {
             format!("{label}: {reason}")
         };
         assert!(describe("OneNote", 71).starts_with("71 OneNote: not supported yet; save"));
-        assert_eq!(describe("OPML", 1), "1 OPML: not supported yet");
+        assert_eq!(describe("calendar", 1), "1 calendar: not supported yet");
         assert_eq!(describe("pictures", 12), "12 pictures: not read");
         assert_eq!(describe("pictures", 1), "1 picture: not read");
         assert_eq!(describe(".xyz", 3), "3 `.xyz` files: unknown format");
