@@ -50,13 +50,15 @@ it, the type is detected from the content of each file; Markdown and text become
 notes. With tldw, the databases in the directory of a tldw server or of
 tldw_chatbook are copied.
 
-Notes are read from Markdown, text, Obsidian, Logseq, Org, Google Keep and Notion; media
-from articles, web pages, bookmarks, PDF, EPUB, office documents, tables, notebooks,
-subtitles, mail, feeds, and what people saved or marked in Kindle, Readwise, Raindrop,
-Instapaper, Pocket, Omnivore, Karakeep, Linkwarden, Hypothesis and browsers; chats from
-ChatGPT, Claude, SillyTavern, JSON with `role` and `content`, WhatsApp, Telegram, Slack,
-Discord, Instagram, Messenger, Google Chat and Signal; characters from cards (JSON, PNG, CHARX); prompts from CSV, JSON and
-folders of Markdown patterns. Other files are counted by format.
+Notes are read from Markdown, text, Obsidian, Logseq, Org, Google Keep, Notion, Evernote,
+Joplin, Bear, TextBundle, Roam, Simplenote, Standard Notes, Day One and Tomboy; media from
+articles, web pages, bookmarks, PDF, EPUB, office documents, tables, notebooks, subtitles,
+mail, feeds, bibliographies (BibTeX, RIS, CSL JSON), and what people saved or marked in
+Kindle, Readwise, Raindrop, Instapaper, Pocket, Omnivore, Karakeep, Linkwarden, Hypothesis
+and browsers; chats from ChatGPT, Claude, SillyTavern, JSON with `role` and `content`,
+WhatsApp, Telegram, Slack, Discord, Instagram, Messenger, Google Chat and Signal; characters
+from cards (JSON, PNG, CHARX); prompts from CSV, JSON and folders of Markdown patterns.
+Archives (.zip, .tgz) are read like folders. Other files are counted by format.
 
 Importing the same files again updates their items, and continues where an
 import was interrupted. A file that cannot be read is listed with the reason; the
