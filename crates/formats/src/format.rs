@@ -51,6 +51,8 @@ pub struct FormatSample<'a> {
     pub head: &'a str,
     /// First bytes of the file.
     pub bytes: &'a [u8],
+    /// End of a Markdown file as text; empty for other files.
+    pub tail: &'a str,
     /// Names of the files in a ZIP archive; empty for other files.
     pub entries: &'a [String],
 }
@@ -264,6 +266,7 @@ pub(crate) mod tests {
             path: Path::new(path),
             head,
             bytes,
+            tail: head,
             entries: &entries.unwrap_or_default(),
         };
         format.detect(&sample)

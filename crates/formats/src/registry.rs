@@ -49,7 +49,8 @@ mod tests {
                 let entries = Archive::open(seed).map(|it| it.file_names()).unwrap_or_default();
                 let path = Path::new("/nowhere/file");
                 let head = str::from_utf8(seed).unwrap_or_default();
-                let sample = FormatSample { path, head, bytes: seed, entries: &entries };
+                let sample =
+                    FormatSample { path, head, bytes: seed, tail: head, entries: &entries };
                 let detecting = ALL_FORMATS.iter().find(|it| it.detect(&sample));
                 let input = FormatInput { path, bytes: seed, modified: None };
                 let parsed = format.parse(&input).map(|it| it.drafts.len());

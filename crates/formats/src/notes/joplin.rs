@@ -45,10 +45,7 @@ impl Format for Joplin {
 
     fn detect(&self, sample: &FormatSample<'_>) -> bool {
         let is_archive = has_extension(&sample.file_name(), &["jex"]) && is_tar(sample.bytes);
-        // The fields of a long note are beyond the bytes that are probed, but its name is an identifier.
-        let name = sample.file_name();
-        let is_named = name.strip_suffix(".md").is_some_and(is_id);
-        is_archive || is_named || JoplinItem::parse(sample.head).is_some()
+        is_archive || JoplinItem::parse(sample.tail).is_some()
     }
 
     fn parse(&self, input: &FormatInput<'_>) -> Result<ParsedFormat, FormatError> {
@@ -307,6 +304,7 @@ mod tests {
         let folder = parse(&Joplin, "/a.md", item("3", "Food", "type_: 2").1);
         assert!(folder.drafts.is_empty() && folder.problems.is_empty());
         assert!(!detects(&Joplin, "/a.md", "# Rye\n\ntype_: 1"));
+        assert!(!detects(&Joplin, &format!("/{name}"), "# Rye\n\nText"));
     }
 
     #[test]

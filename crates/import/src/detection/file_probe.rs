@@ -2,7 +2,7 @@
 
 use std::{
     cell::OnceCell,
-    io::{BufReader, Cursor, Read, Seek},
+    io::{BufReader, Cursor, Read, Seek, SeekFrom},
     path::Path,
     sync::Arc,
 };
@@ -20,12 +20,16 @@ use crate::{
 /// Number of bytes read from the beginning of a file.
 const MAX_HEAD_BYTES: usize = 8 * 1_024;
 
+/// Number of bytes read from the end of a file.
+const MAX_TAIL_BYTES: u64 = 2 * 1_024;
+
 /// The name and the first bytes of a file, from which its format is detected.
 #[derive(Debug)]
 pub struct FileProbe {
     content: ProbedContent,
     head: Vec<u8>,
     entries: OnceCell<Vec<String>>,
+    tail: OnceCell<String>,
     neighbours: Arc<Neighbours>,
 }
 
@@ -68,7 +72,13 @@ impl FileProbe {
     }
 
     fn new(content: ProbedContent, head: Vec<u8>, neighbours: Neighbours) -> Self {
-        Self { content, head, entries: OnceCell::new(), neighbours: Arc::new(neighbours) }
+        Self {
+            content,
+            head,
+            entries: OnceCell::new(),
+            tail: OnceCell::new(),
+            neighbours: Arc::new(neighbours),
+        }
     }
 
     /// Returns the files beside it that its format needs.
@@ -164,6 +174,22 @@ impl FileProbe {
         Some(reader)
     }
 
+    /// Returns the last 2 KiB of the file as text, with line feeds only.
+    pub(crate) fn tail_text(&self) -> &str {
+        self.tail.get_or_init(|| {
+            let mut tail = Vec::new();
+            let start = SeekFrom::Start(self.stamp().size.saturating_sub(MAX_TAIL_BYTES));
+            let mut reader = self.reader();
+            if let Some(reader) = reader.as_mut()
+                && reader.seek(start).is_ok()
+            {
+                // An error shows again when the whole file is read.
+                reader.take(MAX_TAIL_BYTES).read_to_end(&mut tail).ok();
+            }
+            String::from_utf8_lossy(&tail).replace('\r', "")
+        })
+    }
+
     /// Returns the names of the files in a ZIP archive; empty for all other files.
     pub fn entries(&self) -> &[String] {
         self.entries.get_or_init(|| {
@@ -221,6 +247,9 @@ pub(crate) mod tests {
         assert_eq!(long.head_text(), "x".repeat(8_187));
         assert_eq!(probe_file("b", b"ab\xffcd").head_text(), "ab");
         assert!(long.entries().is_empty());
+        let short = probe_file("c.md", "a\r\nb");
+        assert_eq!((short.tail_text(), short.head_text()), ("a\nb", "a\r\nb"));
+        assert_eq!(probe_file("d.md", "x".repeat(9_000)).tail_text().len(), 2_048);
     }
 
     #[test]

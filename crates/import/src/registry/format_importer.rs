@@ -23,6 +23,7 @@ impl Importer for FormatImporter {
             path: probe.path(),
             head: probe.head_text(),
             bytes: probe.head(),
+            tail: if probe.has_extension(&["md"]) { probe.tail_text() } else { "" },
             entries: probe.entries(),
         };
         let is_named = probe.has_extension(self.0.own_extensions());
