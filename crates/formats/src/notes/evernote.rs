@@ -37,7 +37,7 @@ impl Format for Evernote {
 
     fn detect(&self, sample: &FormatSample<'_>) -> bool {
         let opening: String = sample.head.chars().take(1_024).collect();
-        opening.contains("<en-export")
+        opening.starts_with('<') && opening.contains("<en-export")
     }
 
     fn parse(&self, input: &FormatInput<'_>) -> Result<ParsedFormat, FormatError> {

@@ -33,7 +33,8 @@ impl Format for Tomboy {
     }
 
     fn detect(&self, sample: &FormatSample<'_>) -> bool {
-        sample.contains_all(&["<note ", "beatniksoftware.com/tomboy"])
+        sample.head.starts_with('<')
+            && sample.contains_all(&["<note ", "beatniksoftware.com/tomboy"])
     }
 
     fn parse(&self, input: &FormatInput<'_>) -> Result<ParsedFormat, FormatError> {

@@ -16,6 +16,29 @@ const MAX_DEPTH: usize = 100;
 const INHERITED: [&str; 8] =
     ["booktitle", "year", "date", "publisher", "editor", "volume", "isbn", "series"];
 
+/// Kinds of entries with which a file may begin, in lower case.
+const KINDS: [&str; 19] = [
+    "article",
+    "book",
+    "booklet",
+    "collection",
+    "comment",
+    "conference",
+    "inbook",
+    "incollection",
+    "inproceedings",
+    "manual",
+    "mastersthesis",
+    "misc",
+    "online",
+    "phdthesis",
+    "preamble",
+    "proceedings",
+    "string",
+    "techreport",
+    "unpublished",
+];
+
 /// Abbreviated months.
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -42,14 +65,11 @@ impl Format for BibTex {
     }
 
     fn detect(&self, sample: &FormatSample<'_>) -> bool {
-        let mut lines = sample.head.lines().filter(|line| line.starts_with('@'));
-        lines.next().and_then(|line| line[1..].split_once(['{', '('])).is_some_and(
-            |(kind, rest)| {
-                let is_kind =
-                    !kind.is_empty() && kind.trim().chars().all(|it| it.is_ascii_alphabetic());
-                is_kind && (rest.contains(',') || rest.contains('='))
-            },
-        )
+        // Notes quote entries, and programs have lines that begin with `@` too.
+        let is_comment = |line: &&str| line.trim().is_empty() || line.starts_with('%');
+        let first = sample.head.lines().find(|line| !is_comment(line)).unwrap_or_default();
+        let kind = first.strip_prefix('@').and_then(|line| line.split_once(['{', '(']));
+        kind.is_some_and(|(kind, _)| KINDS.contains(&kind.trim().to_lowercase().as_str()))
     }
 
     fn parse(&self, input: &FormatInput<'_>) -> Result<ParsedFormat, FormatError> {
@@ -295,7 +315,7 @@ mod tests {
 
     #[test]
     fn entry_keeps_all_fields() {
-        assert!(detects(&BibTex, "/a.txt", BIB));
+        assert!(detects(&BibTex, "/a.txt", &BIB["A comment.".len()..]));
         let parsed = parse(&BibTex, "/a.bib", BIB);
         let found = documents(&parsed);
         assert_eq!(parsed.drafts[0].origin, "doi:10.1/x_y");
@@ -334,6 +354,8 @@ mod tests {
         assert!(try_parse(&BibTex, "/a.bib", "Text").is_err());
         let deep = format!("@a{{k, t = {}", "{".repeat(100_000));
         assert!(parse(&BibTex, "/a.bib", deep).drafts.is_empty());
-        assert!(!detects(&BibTex, "/a.txt", "@ada: see {this}"));
+        for text in ["@ada: see {this}", "@Query(value = x)", "See:\n@article{a, title = {x}}"] {
+            assert!(!detects(&BibTex, "/a.md", text), "{text}");
+        }
     }
 }

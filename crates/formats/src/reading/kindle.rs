@@ -31,9 +31,10 @@ impl Format for Kindle {
     }
 
     fn detect(&self, sample: &FormatSample<'_>) -> bool {
-        let mut lines = sample.head.lines();
-        let about = lines.nth(1).unwrap_or_default();
-        about.trim_start().starts_with("- ") && lines.any(|line| line.trim_end() == BORDER)
+        let (first, rest) = sample.head.split_once(BORDER).unwrap_or_default();
+        // A list above a heading looks alike, but has no date.
+        let is_dated = Clipping::parse(first).is_some_and(|it| it.created_at.is_some());
+        is_dated && rest.starts_with(['\r', '\n'])
     }
 
     fn parse(&self, input: &FormatInput<'_>) -> Result<ParsedFormat, FormatError> {
@@ -180,6 +181,8 @@ mod tests {
         assert_eq!(parsed.problems[0].place, "clipping 1");
         assert_eq!(parsed.drafts.len(), 2);
         assert!(try_parse(&Kindle, "/a.txt", "==========\n").is_err());
-        assert!(!detects(&Kindle, "/a.txt", "Title\n==========\n- a list\n"));
+        for text in ["Title\n==========\n- a list\n", "Shopping\n- rye\n\nMore\n==========\n"] {
+            assert!(!detects(&Kindle, "/a.md", text), "{text}");
+        }
     }
 }

@@ -32,7 +32,7 @@ impl Format for Opml {
 
     fn detect(&self, sample: &FormatSample<'_>) -> bool {
         let opening: String = sample.head.chars().take(1_024).collect();
-        opening.contains("<opml")
+        opening.starts_with('<') && opening.contains("<opml")
     }
 
     fn parse(&self, input: &FormatInput<'_>) -> Result<ParsedFormat, FormatError> {
