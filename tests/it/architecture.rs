@@ -22,7 +22,7 @@ const LAYERS: [&[&str]; 15] = [
     &["source", "accounts", "replication", "health"],
     &["search", "sql"],
     &["tunnel"],
-    &["core", "store", "sandbox", "formats"],
+    &["core", "store", "sandbox", "formats", "sessions"],
     &["model"],
     &["fts5"],
 ];
