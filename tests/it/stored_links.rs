@@ -58,7 +58,12 @@ fn restore_former_tables(library: &Library) {
                 INSERT OR REPLACE INTO link_versions VALUES ('notes', 1, NULL);
                 INSERT INTO row_digests (table_number, key, digest) VALUES (12, 7, 7), (13, 7, 7);";
     database.execute_batch(rows).unwrap();
-    let version = i64::try_from(Database::Chacha.migrations().len() - 2).unwrap();
+    let later = "DROP INDEX conversation_logs; DROP INDEX linked_sessions;
+                 ALTER TABLE conversations DROP COLUMN session;
+                 ALTER TABLE conversations DROP COLUMN is_log;";
+    database.execute_batch(later).unwrap();
+    // The versions of the keys of links, and of the columns that are dropped here.
+    let version = i64::try_from(Database::Chacha.migrations().len() - 3).unwrap();
     database.pragma_update(None, "user_version", version).unwrap();
 }
 

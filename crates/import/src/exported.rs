@@ -410,6 +410,8 @@ mod tests {
             content: awkward.to_owned(),
             sent_at: when,
             model: Some("large".to_owned()),
+            commands: vec!["cat beds.txt".to_owned()],
+            files: vec!["/beds.txt".to_owned()],
         };
         let extensions = serde_json::json!({"character_book": {"entries": []}, "depth": 4});
         let character = CharacterDraft {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SourceName, Timestamp, Uri};
+use super::{SessionDetails, SourceName, Timestamp, Uri};
 
 /// An item to save, together with its origin.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -309,6 +309,8 @@ pub struct ChatDraft {
     pub modified_at: Option<Timestamp>,
     /// Branch point, if the conversation branches off another one.
     pub fork: Option<ChatBranch>,
+    /// Surroundings, if it is a session of a coding agent.
+    pub session: Option<SessionDetails>,
     /// Messages in order. A branch contains only messages that its parent does not have.
     pub messages: Vec<MessageDraft>,
     /// Number of stored messages that `messages` follow; 0 if they are all messages.
@@ -344,6 +346,12 @@ pub struct MessageDraft {
     pub content: String,
     /// Time sent.
     pub sent_at: Option<Timestamp>,
+    /// Shell commands that an agent ran in or after the message, before the next one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
+    /// Files that an agent read or wrote in or after the message, before the next one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
 }
 
 /// A character card. Serialised field names follow the character card specifications.

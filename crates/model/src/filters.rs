@@ -33,6 +33,12 @@ pub struct Filters {
     pub character_id: Option<i64>,
     /// Chats: messages of this sender.
     pub sender: Option<String>,
+    /// Chats: sessions of this project, by its name, its folder or its remote.
+    pub project: Option<String>,
+    /// Chats: sessions of this agent, or conversations of this service.
+    pub agent: Option<String>,
+    /// Chats: also the reasoning and the tool output of sessions.
+    pub with_logs: bool,
     /// Prompts: fields to match; empty means all.
     pub fields: Vec<PromptField>,
     /// Item was modified at this time or later; for a message, its date counts.

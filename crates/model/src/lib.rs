@@ -17,6 +17,7 @@ mod origin;
 mod range;
 mod retrieval;
 mod score_threshold;
+mod session_details;
 mod source_name;
 mod source_stats;
 #[cfg(feature = "sqlite")]
@@ -51,6 +52,7 @@ pub use origin::{ContentOrigin, DerivedFrom, OriginSet, Provenance, UnknownOrigi
 pub use range::{PageRequest, Range};
 pub use retrieval::{Preferences, Retrieval, RetrievalMode, RetrievalOptions};
 pub use score_threshold::ScoreThreshold;
+pub use session_details::SessionDetails;
 pub use source_name::SourceName;
 pub use source_stats::{ItemVersion, SourceStats, StoredPrompt, Suggestions};
 pub use statistics::CorpusStatistics;

@@ -125,11 +125,13 @@ pub trait Source: Debug + Send + Sync + 'static {
         let plan = RankPlan {
             table,
             columns: &columns,
-            filter: ask.filters.exclude_items().then_some(FilterStatements {
-                row_sql: statements.passes_sql,
-                all_sql: None,
-                parameters: &parameters,
-            }),
+            filter: (ask.filters.exclude_items() || self.has_unlisted_items(reader)?).then_some(
+                FilterStatements {
+                    row_sql: statements.passes_sql,
+                    all_sql: None,
+                    parameters: &parameters,
+                },
+            ),
             hidden: &hidden,
             identify_sql: self.identify_sql(&ask.filters),
             read_uri: &|row| compare_titles(ask, row, self.read_uri(row)?),
@@ -138,6 +140,11 @@ pub trait Source: Debug + Send + Sync + 'static {
         let superseding = HAS_SUPERSESSIONS_SQL;
         let has_supersessions = reader.query_first(superseding, &[], |_| Ok(()))?.is_some();
         Ok(Ranking { has_supersessions, ..ranking })
+    }
+
+    /// Returns whether there are items that pass no filter unless it asks for them.
+    fn has_unlisted_items(&self, _reader: &Reader<'_>) -> Result<bool, SourceError> {
+        Ok(false)
     }
 
     /// Returns whether no item has a tag. A restricted caller never learns of it, because hidden

@@ -32,6 +32,7 @@ const CHACHA_MIGRATIONS: &[&str] = &[
     include_str!("../../../schemas/sqlite/chacha/0017_access_keys.sql"),
     LINKS_BY_KEY_SCHEMA,
     include_str!("../../../schemas/sqlite/chacha/0019_link_digests.sql"),
+    include_str!("../../../schemas/sqlite/chacha/0020_sessions.sql"),
 ];
 
 /// A database of a library, or of the server.

@@ -143,6 +143,12 @@ pub(crate) struct ChatsFilters {
     pub(crate) character_id: Option<i64>,
     /// Only messages of this sender.
     pub(crate) sender: Option<String>,
+    /// Only sessions of coding agents in this project: its name, folder or remote.
+    pub(crate) project: Option<String>,
+    /// Only conversations with this agent or service, such as "claude-code".
+    pub(crate) agent: Option<String>,
+    /// Also reasoning and tool output of sessions; default false.
+    pub(crate) with_logs: Option<bool>,
 }
 
 /// Filters for prompts.
@@ -232,6 +238,9 @@ impl ChatsFilters {
             chat_scope: self.by.unwrap_or_default(),
             character_id: self.character_id,
             sender: self.sender,
+            project: self.project,
+            agent: self.agent,
+            with_logs: self.with_logs.unwrap_or_default(),
             ..Filters::default()
         };
         SourceSelection::source(SourceName::Chats, filters)

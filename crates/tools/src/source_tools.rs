@@ -172,6 +172,15 @@ search_tool! {
         /// Messages of this sender.
         #[schemars(description = "A name.")]
         sender: String,
+        /// Sessions of coding agents in this project.
+        #[schemars(description = "Name or folder.")]
+        project: String,
+        /// Conversations with this agent or service.
+        #[schemars(description = "Such as codex.")]
+        agent: String,
+        /// Also reasoning and tool output of sessions.
+        #[schemars(description = "Also reasoning and tool output.")]
+        with_logs: bool,
     }
 }
 

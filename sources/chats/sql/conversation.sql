@@ -1,7 +1,7 @@
 -- Reads one conversation, with its keywords as a JSON list.
 SELECT
     id, title, character_id, source, parent_conversation_id, forked_from_message_id, rating,
-    created_at, last_modified, version,
+    created_at, last_modified, version, session,
     (
         SELECT json_group_array(keyword)
         FROM (

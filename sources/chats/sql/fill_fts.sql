@@ -1,7 +1,7 @@
 -- Indexes all passages in an empty full-text table. The neighbours are the same as in `passages.sql`.
 INSERT INTO chat_fts (rowid, title, sender, content, neighbours)
 SELECT
-    key, title, sender, content,
+    key, title, sender, content || coalesce(char(10) || actions, '') AS content,
     coalesce(
         CASE
             WHEN length(previous) <= 200 THEN previous

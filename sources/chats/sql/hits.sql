@@ -17,7 +17,7 @@ SELECT
     places.key, conversations.id, conversations.title, conversations.character_id,
     conversations.source, conversations.parent_conversation_id,
     conversations.forked_from_message_id, conversations.rating, conversations.created_at,
-    conversations.last_modified, conversations.version,
+    conversations.last_modified, conversations.version, conversations.session,
     (
         SELECT json_group_array(keyword)
         FROM (
@@ -30,7 +30,7 @@ SELECT
     ) AS tags,
     messages.id AS message_id, places.conversation_id, messages.sender, messages.content,
     messages.timestamp, messages.position, messages.last_modified AS message_last_modified,
-    messages.version AS message_version, NULL AS model
+    messages.version AS message_version, NULL AS extra
 FROM places
 CROSS JOIN conversations
     ON conversations.id = places.conversation_id AND conversations.deleted = 0

@@ -2,11 +2,7 @@
 SELECT
     id AS message_id, conversation_id, sender, content, timestamp, position,
     last_modified AS message_last_modified, version AS message_version,
-    (
-        SELECT CASE WHEN json_valid(extra_json) THEN CAST(extra_json ->> '$.model' AS TEXT) END
-        FROM message_metadata
-        WHERE message_id = messages.id
-    ) AS model
+    (SELECT extra_json FROM message_metadata WHERE message_id = messages.id) AS extra
 FROM messages
 WHERE conversation_id = :conversation_id AND position >= :start
 ORDER BY position

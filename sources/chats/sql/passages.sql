@@ -1,8 +1,9 @@
 -- The passages of a conversation at the positions :first to :last. The neighbours are the end of the
 -- message before, of at most 200 characters, and the beginning of the message after, of at most 100,
--- both cut between words. `fill_fts.sql` has the same expression.
+-- both cut between words. The commands and files of a message follow its
+-- text. `fill_fts.sql` has the same expressions.
 SELECT
-    key, title, sender, content,
+    key, title, sender, content || coalesce(char(10) || actions, '') AS content,
     coalesce(
         CASE
             WHEN length(previous) <= 200 THEN previous

@@ -1,13 +1,29 @@
--- Returns a row if the match :key has this sender and character, its conversation is one of :items and has one of :tags, and
--- it dates from :after to before :before. A message has its own date. A conversation has the sender of
+-- Returns a row if the match :key has this sender and character, its conversation is of this project and
+-- agent, is one of :items and has one of :tags, and it dates from :after to before :before. A message has its own date. A conversation has the sender of
 -- its opening message, except in a search by title (:by_title), since a title has no sender; its date
--- is that of its last modification, or of the opening message in a search by message (:by_message).
+-- is that of its last modification, or of the opening message in a search by message (:by_message). The log of a
+-- session passes :with_logs only, and only with its session.
 SELECT 1
 FROM messages
 JOIN conversations ON conversations.id = messages.conversation_id
 WHERE :key % 2 = 1
   AND messages.row = :key / 2
   AND (:items IS NULL OR conversations.id IN (SELECT value FROM json_each(:items)))
+  AND (
+      conversations.is_log IS NULL
+      OR :with_logs AND EXISTS (
+          SELECT 1
+          FROM conversations AS parent
+          WHERE parent.id = conversations.parent_conversation_id AND parent.deleted = 0
+      )
+  )
+  AND (:agent IS NULL OR conversations.source = :agent COLLATE NOCASE)
+  AND (
+      :project IS NULL
+      OR conversations.session ->> '$.project' = :project COLLATE NOCASE
+      OR conversations.session ->> '$.folder' = :project
+      OR conversations.session ->> '$.remote' = :project
+  )
   AND (:sender IS NULL OR messages.sender = :sender COLLATE NOCASE)
   AND (:character_id IS NULL OR conversations.character_id = :character_id)
   AND (:after IS NULL OR COALESCE(messages.timestamp, messages.last_modified) >= :after)
@@ -36,6 +52,21 @@ LEFT JOIN messages AS opening
 WHERE :key % 2 = 0
   AND conversations.row = :key / 2
   AND (:items IS NULL OR conversations.id IN (SELECT value FROM json_each(:items)))
+  AND (
+      conversations.is_log IS NULL
+      OR :with_logs AND EXISTS (
+          SELECT 1
+          FROM conversations AS parent
+          WHERE parent.id = conversations.parent_conversation_id AND parent.deleted = 0
+      )
+  )
+  AND (:agent IS NULL OR conversations.source = :agent COLLATE NOCASE)
+  AND (
+      :project IS NULL
+      OR conversations.session ->> '$.project' = :project COLLATE NOCASE
+      OR conversations.session ->> '$.folder' = :project
+      OR conversations.session ->> '$.remote' = :project
+  )
   AND (:character_id IS NULL OR conversations.character_id = :character_id)
   AND (:sender IS NULL OR NOT :by_title AND opening.sender = :sender COLLATE NOCASE)
   AND (

@@ -2,7 +2,7 @@
 -- the same as in `passages.sql`.
 INSERT OR REPLACE INTO chat_fts (rowid, title, sender, content, neighbours)
 SELECT
-    key, title, sender, content,
+    key, title, sender, content || coalesce(char(10) || actions, '') AS content,
     coalesce(
         CASE
             WHEN length(previous) <= 200 THEN previous

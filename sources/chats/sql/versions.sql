@@ -1,5 +1,5 @@
--- Lists all conversations with a stamp that changes whenever the conversation or its messages
--- change.
+-- Lists all conversations, except logs of sessions, with a stamp that changes whenever the conversation or
+-- its messages change.
 SELECT
     row * 2 AS key, id,
     last_modified || ' ' || (
@@ -8,4 +8,4 @@ SELECT
         WHERE messages.conversation_id = conversations.id AND messages.deleted = 0
     ) AS stamp
 FROM conversations
-WHERE deleted = 0;
+WHERE deleted = 0 AND id NOT IN (SELECT id FROM main.conversations WHERE is_log = 1);

@@ -8,9 +8,11 @@
 #[macro_use]
 extern crate vademecum_source;
 
+mod copied_session;
 mod fork;
 mod full_text;
 mod item_table;
+mod message_extra;
 mod read;
 mod remove;
 mod save;
@@ -26,6 +28,9 @@ use vademecum_store::{Database, Reader, Writer};
 
 use full_text::{FULL_TEXT_TABLE, conversation_key, message_key, searched_columns};
 use item_table::ITEM_STATEMENTS;
+
+/// Returns a row if some conversation holds what is left out of a session.
+const HAS_LOGS_SQL: &str = "SELECT 1 FROM main.conversations WHERE is_log = 1 LIMIT 1";
 
 /// The conversations of one user.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,10 +57,17 @@ impl Source for Chats {
         let mut parameters = shared_parameters(filters);
         parameters.push((":character_id", Box::new(filters.character_id)));
         parameters.push((":sender", Box::new(filters.sender.clone())));
+        parameters.push((":project", Box::new(filters.project.clone())));
+        parameters.push((":agent", Box::new(filters.agent.clone())));
+        parameters.push((":with_logs", Box::new(filters.with_logs)));
         let scope = filters.chat_scope;
         parameters.push((":by_title", Box::new(scope == ChatMatchScope::Title)));
         parameters.push((":by_message", Box::new(scope == ChatMatchScope::Message)));
         parameters
+    }
+
+    fn has_unlisted_items(&self, reader: &Reader<'_>) -> Result<bool, SourceError> {
+        Ok(reader.query_first(HAS_LOGS_SQL, &[], |_| Ok(()))?.is_some())
     }
 
     fn identify_sql(&self, filters: &Filters) -> &'static str {

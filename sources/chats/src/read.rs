@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use rusqlite::{Row, named_params};
 use vademecum_model::{
-    ChatBranch, ChatDraft, Draft, DraftBody, Hit, ItemId, Loc, MessageDraft, SourceName, Timestamp,
-    Uri,
+    ChatBranch, ChatDraft, Draft, DraftBody, Hit, ItemId, Loc, MessageDraft, SessionDetails,
+    SourceName, Timestamp, Uri,
 };
 use vademecum_search::{Highlighter, HitRequest, TextMatches};
 use vademecum_source::SourceError;
 use vademecum_store::{Reader, StoreError};
 
-use crate::searched_columns;
+use crate::{message_extra::MessageExtra, searched_columns};
 
 /// Counts the messages of a conversation. Their positions have no gaps.
 const LENGTH_SQL: &str = "SELECT coalesce(max(position), -1) + 1 AS n \
@@ -30,6 +30,7 @@ pub(crate) struct Conversation {
     pub(crate) service: Option<String>,
     pub(crate) parent: Option<String>,
     pub(crate) forked_from: Option<String>,
+    pub(crate) session: Option<SessionDetails>,
     rating: Option<i64>,
     created_at: Option<Timestamp>,
     last_modified: Option<Timestamp>,
@@ -45,7 +46,7 @@ pub(crate) struct Message {
     pub(crate) sender: String,
     pub(crate) content: String,
     pub(crate) timestamp: String,
-    pub(crate) model: Option<String>,
+    pub(crate) extra: MessageExtra,
     /// Zero-based position in the conversation.
     pub(crate) position: usize,
     last_modified: Option<Timestamp>,
@@ -95,7 +96,10 @@ fn match_neighbours(
     position: usize,
 ) -> Result<Option<Vec<String>>, StoreError> {
     let near = read_messages(reader, conversation_id, position.saturating_sub(1), 3)?;
-    let near: Vec<&str> = near.iter().map(|message| message.content.as_str()).collect();
+    let here = near.iter().filter(|message| message.position == position);
+    let actions = here.flat_map(|message| message.extra.actions());
+    let near: Vec<&str> =
+        near.iter().map(|message| message.content.as_str()).chain(actions).collect();
     Ok(finder.matched_words(&TextMatches::default(), &near))
 }
 
@@ -207,7 +211,9 @@ pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceE
             sent_at: Timestamp::parse(&message.timestamp).ok(),
             sender: message.sender,
             content: message.content,
-            model: message.model,
+            model: message.extra.model,
+            commands: message.extra.commands,
+            files: message.extra.files,
         });
     let character = conversation.character_id.map(|id| id.to_string());
     let character =
@@ -223,6 +229,7 @@ pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceE
         created_at: conversation.created_at,
         modified_at: conversation.last_modified,
         fork: left.map(|of| ChatBranch { of, after: conversation.forked_from }),
+        session: conversation.session,
         messages: messages.collect(),
         follows: 0,
     };
@@ -269,6 +276,7 @@ pub(crate) fn count_messages(
 
 fn conversation_from_row(row: &Row<'_>) -> rusqlite::Result<Conversation> {
     let tags: String = row.get("tags")?;
+    let session: Option<String> = row.get("session")?;
     Ok(Conversation {
         id: row.get("id")?,
         title: row.get("title")?,
@@ -276,6 +284,7 @@ fn conversation_from_row(row: &Row<'_>) -> rusqlite::Result<Conversation> {
         service: row.get("source")?,
         parent: row.get("parent_conversation_id")?,
         forked_from: row.get("forked_from_message_id")?,
+        session: session.and_then(|session| serde_json::from_str(&session).ok()),
         rating: row.get("rating")?,
         created_at: row.get("created_at")?,
         last_modified: row.get("last_modified")?,
@@ -291,7 +300,7 @@ fn message_from_row(row: &Row<'_>) -> rusqlite::Result<Message> {
         sender: row.get("sender")?,
         content: row.get("content")?,
         timestamp: row.get("timestamp")?,
-        model: row.get("model")?,
+        extra: MessageExtra::parse(row.get::<_, Option<String>>("extra")?.as_deref()),
         position: usize::try_from(row.get::<_, i64>("position")?).unwrap_or(0),
         last_modified: row.get("message_last_modified")?,
         version: row.get("message_version")?,

@@ -16,7 +16,9 @@ use vademecum_store::{StoreError, Writer};
 use crate::item_table::{ITEM_STATEMENTS, KEYWORD_TABLES};
 use crate::{
     FULL_TEXT_TABLE, conversation_key,
+    copied_session::CopiedSession,
     fork::{ForkPoint, delete_merged_branches},
+    message_extra::MessageExtra,
     message_key,
 };
 
@@ -36,7 +38,7 @@ struct StoredMessage {
     sender: String,
     content: String,
     timestamp: String,
-    model: Option<String>,
+    extra: MessageExtra,
     /// Position in the conversation; `None` for a deleted message.
     position: Option<usize>,
 }
@@ -54,6 +56,8 @@ pub(crate) fn save_conversation(
         return Err(SourceError::Refused(format!("`{}` is not a conversation", draft.origin)));
     };
     save_imported(writer, SourceName::Chats, draft, |item, now| {
+        let branch = CopiedSession::find(writer, item, chat)?.map(|copied| copied.to_branch(chat));
+        let chat = branch.as_ref().unwrap_or(chat);
         let id = match item {
             Some(id) => id.to_owned(),
             None => writer.choose_id(TAKEN_SQL, draft.id.as_deref())?,
@@ -115,6 +119,8 @@ fn insert_conversation(
             ":title": chat.title,
             ":source": chat.service,
             ":external_ref": draft.origin,
+            ":session": session_column(chat),
+            ":is_log": log_column(chat),
             ":created_at": chat.created_at.or(times.first().copied()).unwrap_or(modified),
             ":last_modified": modified,
         },
@@ -138,10 +144,22 @@ fn update_conversation(
             ":forked_from": place.message,
             ":title": chat.title,
             ":last_modified": chat.modified_at.or(times.last().copied()).unwrap_or(now),
+            ":session": session_column(chat),
+            ":is_log": log_column(chat),
         },
         |row| row.get("row"),
     )?;
     row.ok_or_else(|| SourceError::not_found("conversation", id))
+}
+
+/// Returns the details of a session as they are stored.
+fn session_column(chat: &ChatDraft) -> Option<String> {
+    chat.session.as_ref().and_then(|session| serde_json::to_string(session).ok())
+}
+
+/// Returns 1 for the log of a session.
+fn log_column(chat: &ChatDraft) -> Option<i64> {
+    chat.session.as_ref().filter(|session| session.is_log).map(|_| 1)
 }
 
 /// Replaces the rating, the character and the keywords of a conversation.
@@ -181,7 +199,9 @@ fn save_messages(
                 // From now on it is indexed with the title.
                 unindex_passage(writer, message_key(stored.row))?;
             }
-            let is_same = stored.sender == message.sender && stored.content == message.content;
+            let is_same = stored.sender == message.sender
+                && stored.content == message.content
+                && stored.extra.has_same_actions(&MessageExtra::of_draft(message));
             stored.position.filter(|_| is_same)
         } else {
             let place = (conversation_id, parent.as_deref(), position);
@@ -286,7 +306,8 @@ fn insert_message(
             ":position": to_column(position),
         },
     )?;
-    if message.model.is_some() { set_model(writer, id, message, now) } else { Ok(()) }
+    let extra = MessageExtra::of_draft(message);
+    if extra == MessageExtra::default() { Ok(()) } else { set_extra(writer, id, &extra, now) }
 }
 
 /// Returns a position as it is stored.
@@ -341,7 +362,7 @@ fn read_stored_messages(
                 sender: row.get("sender")?,
                 content: row.get("content")?,
                 timestamp: row.get("timestamp")?,
-                model: row.get("model")?,
+                extra: MessageExtra::parse(row.get::<_, Option<String>>("extra")?.as_deref()),
                 position: row
                     .get::<_, Option<i64>>("position")?
                     .and_then(|position| usize::try_from(position).ok()),
@@ -360,10 +381,11 @@ fn update_message(
     (message, position, sent_at): (&MessageDraft, usize, Timestamp),
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    let extra = MessageExtra::of_draft(message);
     let same = stored.position.is_some()
         && stored.sender == message.sender
         && stored.content == message.content
-        && stored.model == message.model
+        && stored.extra == extra
         && (message.sent_at.is_none() || stored.timestamp == sent_at.to_string());
     if same {
         if stored.position != Some(position) {
@@ -383,17 +405,17 @@ fn update_message(
             ":now": now,
         },
     )?;
-    if stored.model == message.model { Ok(()) } else { set_model(writer, id, message, now) }
+    if stored.extra == extra { Ok(()) } else { set_extra(writer, id, &extra, now) }
 }
 
-fn set_model(
+fn set_extra(
     writer: &Writer<'_>,
     id: &str,
-    message: &MessageDraft,
+    extra: &MessageExtra,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let sql = sql!("set_model");
-    writer.execute(sql, named_params! { ":id": id, ":model": message.model, ":now": now })?;
+    let sql = sql!("set_extra");
+    writer.execute(sql, named_params! { ":id": id, ":extra": extra.to_json(), ":now": now })?;
     Ok(())
 }
 
@@ -622,7 +644,7 @@ mod tests {
             sender: "assistant".to_owned(),
             model: model.map(str::to_owned),
             content: "Use rye.".to_owned(),
-            sent_at: None,
+            ..MessageDraft::default()
         }
     }
 

@@ -9,6 +9,7 @@ use vademecum_search::{FtsQuery, GetRequest, Highlighter, Item, TextMatches, mak
 use vademecum_source::{SourceError, missing_place, numbered};
 use vademecum_store::{Reader, StoreError};
 
+use crate::message_extra::MessageExtra;
 use crate::read::{
     Conversation, Message, conversation_hit, count_messages, find_conversation, find_message,
     message_hit, read_messages,
@@ -266,8 +267,23 @@ fn load_window(
         let message = conversation.forked_from.as_deref();
         fields.insert("forked_from_message_id".to_owned(), message.into());
     }
+    if let (Value::Object(fields), Some(session)) = (&mut content, &conversation.session) {
+        let mut about = json!(session);
+        about["conversations"] = read_linked_sessions(reader, &conversation.id)?.into();
+        fields.insert("session".to_owned(), about);
+    }
     let range = Some(Range::new(window.start, end, total));
     Ok(Item { range, ..Item::from_object(conversation_hit(conversation), content) })
+}
+
+/// Returns the identifiers and titles of the conversations that belong to a session: its log, and the
+/// sessions of its subagents.
+fn read_linked_sessions(reader: &Reader<'_>, id: &str) -> Result<Vec<Value>, StoreError> {
+    reader.query_all(sql!("linked_sessions"), rusqlite::named_params! { ":id": id }, |row| {
+        let (id, title): (String, Option<String>) = (row.get("id")?, row.get("title")?);
+        let is_log: bool = row.get("is_log")?;
+        Ok(json!({ "conversation_id": id, "title": title, "is_log": is_log }))
+    })
 }
 
 /// Builds the JSON of one message from an offset. A message beyond the limit is cut; `next_offset`
@@ -282,8 +298,14 @@ fn message_json(index: usize, message: &Message, from: usize, most: usize) -> Va
         "timestamp": message.timestamp,
     });
     if let Value::Object(fields) = &mut entry {
-        if let Some(model) = &message.model {
+        let MessageExtra { model, commands, files } = &message.extra;
+        if let Some(model) = model {
             fields.insert("model".to_owned(), model.as_str().into());
+        }
+        for (name, list) in [("commands", commands), ("files", files)] {
+            if !list.is_empty() {
+                fields.insert(name.to_owned(), list.clone().into());
+            }
         }
         if from == 0 && end == total {
             fields.insert("content".to_owned(), message.content.as_str().into());

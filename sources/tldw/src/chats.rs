@@ -118,8 +118,7 @@ fn conversation_from_row(row: &Row<'_>, origins: &str) -> rusqlite::Result<ChatD
         created_at: cell::datetime(row, "created_at")?,
         modified_at: cell::datetime(row, "last_modified")?,
         fork: left.map(|left| ChatBranch { of: origin(left), after }),
-        messages: Vec::new(),
-        follows: 0,
+        ..ChatDraft::default()
     })
 }
 
@@ -131,6 +130,6 @@ fn message_from_row(row: &Row<'_>) -> rusqlite::Result<MessageDraft> {
         sender: cell::non_blank_text(row, "sender")?.unwrap_or_else(|| "unknown".to_owned()),
         content: cell::text(row, "content")?.unwrap_or_default(),
         sent_at: cell::datetime(row, "timestamp")?,
-        model: None,
+        ..MessageDraft::default()
     })
 }

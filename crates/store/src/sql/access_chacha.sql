@@ -119,9 +119,18 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chara
     )
   );
 
+-- The log of a session is visible where the session is, so `ruled_id` is the session.
 CREATE TEMP VIEW access_conversations AS
 SELECT *
-FROM temp.sound_conversations AS conversations
+FROM (
+    SELECT
+        *,
+        CASE
+            WHEN is_log = 1 AND parent_conversation_id IS NOT NULL THEN parent_conversation_id
+            ELSE id
+        END AS ruled_id
+    FROM temp.sound_conversations
+) AS conversations
 WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chats')
   AND (
     NOT EXISTS (SELECT 1 FROM temp.access_limited_sources WHERE source = 'chats')
@@ -132,7 +141,7 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chats
         JOIN temp.access_tags AS rule
             ON rule.source = 'chats' AND rule.denied = 0
             AND keyword.keyword LIKE rule.pattern ESCAPE '\'
-        WHERE link.conversation_id = conversations.id
+        WHERE link.conversation_id = conversations.ruled_id
     )
   )
   AND NOT EXISTS (
@@ -142,7 +151,7 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chats
         JOIN temp.access_tags AS rule
             ON rule.source = 'chats' AND rule.denied = 1
             AND keyword.keyword LIKE rule.pattern ESCAPE '\'
-        WHERE link.conversation_id = conversations.id
+        WHERE link.conversation_id = conversations.ruled_id
   )
   AND NOT EXISTS (
     SELECT 1
@@ -150,13 +159,13 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chats
     JOIN temp.access_folders AS folder
         ON folder.source = 'chats'
         AND origin.origin >= folder.first AND origin.origin < folder.beyond
-    WHERE origin.source = 'chats' AND origin.item = conversations.id
+    WHERE origin.source = 'chats' AND origin.item = conversations.ruled_id
   )
   AND NOT EXISTS (
     SELECT 1
     FROM main.provenance AS part INDEXED BY sqlite_autoindex_provenance_1
     JOIN temp.access_origins AS rule ON rule.source = 'chats' AND rule.origin = part.name
-    WHERE part.source = 'chats' AND part.item = conversations.id AND part.kind = 'origin'
+    WHERE part.source = 'chats' AND part.item = conversations.ruled_id AND part.kind = 'origin'
   )
   AND NOT EXISTS (
     SELECT 1
@@ -164,7 +173,7 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chats
     WHERE rule.source = 'chats' AND rule.origin = 'imported_file' AND EXISTS (
         SELECT 1
         FROM main.imported AS origin INDEXED BY imported_by_item
-        WHERE origin.source = 'chats' AND origin.item = conversations.id AND origin.digest <> 'written here'
+        WHERE origin.source = 'chats' AND origin.item = conversations.ruled_id AND origin.digest <> 'written here'
     )
   )
   AND NOT EXISTS (
@@ -173,7 +182,7 @@ WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chats
     WHERE rule.source = 'chats' AND rule.origin = 'own' AND NOT EXISTS (
         SELECT 1
         FROM main.imported AS origin INDEXED BY imported_by_item
-        WHERE origin.source = 'chats' AND origin.item = conversations.id AND origin.digest <> 'written here'
+        WHERE origin.source = 'chats' AND origin.item = conversations.ruled_id AND origin.digest <> 'written here'
     )
   );
 
@@ -193,7 +202,7 @@ SELECT
         WHEN character_id IN (SELECT id FROM temp.character_cards) THEN character_id
     END AS character_id,
     title, rating, source, external_ref, created_at, last_modified, deleted,
-    client_id, version
+    client_id, version, session, is_log
 FROM temp.access_conversations;
 
 CREATE TEMP VIEW messages AS
