@@ -11,7 +11,7 @@ use vademecum_actors::Library;
 use vademecum_core::config::check_inner_folder;
 use vademecum_import::{ReaderLimits, TwoWayFolder};
 use vademecum_model::SourceName;
-use vademecum_services::import::ImportOptions;
+use vademecum_services::import::{ImportOptions, SecretHandling};
 use vademecum_tldw::TldwUser;
 use vademecum_vault::journal::ConflictCopies;
 
@@ -43,12 +43,16 @@ Examples:
   vademecum import --explain export.zip
   vademecum import --watch ~/Documents/Vault
   vademecum import --two-way --new-notes Inbox ~/Documents/Vault
+  vademecum import sessions --dry-run
   vademecum import tldw /srv/tldw/Databases/user_databases --tldw-user 1
 
 KIND is the type of the items: notes, media, prompts, characters or chats. Without
 it, the type is detected from the content of each file; Markdown and text become
 notes. With tldw, the databases in the directory of a tldw server or of
-tldw_chatbook are copied.
+tldw_chatbook are copied. With sessions, the sessions of coding agents are found where
+Claude Code, Codex, Gemini CLI, Copilot CLI, Cursor, OpenCode, VS Code, Cline, Roo Code,
+Goose, Zed, Qwen Code, Kimi, Amp and Antigravity keep them (a folder of that name is
+./sessions). Keys, tokens and passwords in sessions are removed before they are stored.
 
 Notes are read from Markdown, text, Obsidian, Logseq, Org, Google Keep, Notion, Evernote,
 Joplin, Bear, TextBundle, Roam, Simplenote, Standard Notes, Day One and Tomboy; media from
@@ -75,28 +79,35 @@ other version. The files of deleted notes are moved to `.trash` in the folder.
 Exit codes: 0 if the library has any of the items afterwards, 1 if nothing was read;
 the reason is shown."
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option")]
 pub(super) struct Import {
     /// Type of the imported items (optional), then files and folders
     #[arg(required = true, value_name = "KIND OR PATH")]
     named: Vec<PathBuf>,
     /// Show the result of an import without saving anything
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     /// Say how each file is understood, and what else could read it, without saving anything
     #[arg(long, conflicts_with_all = ["dry_run", "watch", "two_way", "one_way"])]
     explain: bool,
     /// Run until Ctrl-C: import new and changed files, and remove the items of deleted files
     #[arg(long, conflicts_with = "dry_run")]
-    watch: bool,
+    pub(super) watch: bool,
     #[command(flatten)]
     two_way: TwoWayOptions,
     /// User whose databases to copy, if a tldw directory has several users [default: that of
     /// --user]
     #[arg(long, value_name = "ID")]
     tldw_user: Option<String>,
+    /// Import sessions without asking
+    #[arg(long)]
+    pub(super) yes: bool,
+    /// Keep keys, tokens and passwords in new and changed sessions of coding agents
+    #[arg(long)]
+    keep_secrets: bool,
     /// Print the summary as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// Options for folders that are written.
@@ -122,6 +133,11 @@ impl Import {
             return self.import_tldw(common, folders).await;
         }
         common.check_user(&common.load_settings()?)?;
+        if let [only] = self.named.as_slice()
+            && only.as_os_str() == "sessions"
+        {
+            return self.import_sessions(common).await;
+        }
         let app = common.create_app()?;
         let options = self.import_options(app.reader_limits())?;
         if self.explain {
@@ -267,7 +283,11 @@ impl Import {
         self.finish_import(&library, &summary).await
     }
 
-    async fn finish_import(&self, library: &Library, summary: &ImportSummary) -> Result<ExitCode> {
+    pub(super) async fn finish_import(
+        &self,
+        library: &Library,
+        summary: &ImportSummary,
+    ) -> Result<ExitCode> {
         self.print_report(summary)?;
         if !self.dry_run {
             // The imported items are saved by now. If the user interrupts here, the remaining
@@ -287,7 +307,7 @@ impl Import {
         Ok(if summary.is_failure() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    fn print_report(&self, summary: &ImportSummary) -> Result<()> {
+    pub(super) fn print_report(&self, summary: &ImportSummary) -> Result<()> {
         if self.json {
             // With --watch, each summary is one line of JSON.
             return if self.watch { print_json_line(summary) } else { print_json(summary) };
@@ -311,26 +331,24 @@ impl Import {
                 bail!("`{}` is neither a file nor a kind; the kinds are {kinds}", first.display())
             }
             (_, paths) => {
-                return Ok(ImportOptions {
-                    kind: None,
-                    paths: paths.to_vec(),
-                    dry_run: self.dry_run,
-                    follow_deletions: self.watch,
-                    limits,
-                    conflict_copies: ConflictCopies::InLibrary,
-                    quota: None,
-                });
+                return Ok(self.options(paths.to_vec(), limits));
             }
         };
-        Ok(ImportOptions {
-            kind,
-            paths: paths.to_vec(),
+        Ok(ImportOptions { kind, ..self.options(paths.to_vec(), limits) })
+    }
+
+    /// Returns the options of an import of these paths as what they contain.
+    pub(super) fn options(&self, paths: Vec<PathBuf>, limits: ReaderLimits) -> ImportOptions {
+        ImportOptions {
+            kind: None,
+            paths,
             dry_run: self.dry_run,
             follow_deletions: self.watch,
             limits,
             conflict_copies: ConflictCopies::InLibrary,
             quota: None,
-        })
+            secrets: if self.keep_secrets { SecretHandling::Keep } else { SecretHandling::Redact },
+        }
     }
 }
 
@@ -361,6 +379,8 @@ mod tests {
             watch: false,
             two_way: TwoWayOptions::default(),
             tldw_user: None,
+            yes: false,
+            keep_secrets: false,
             json: false,
         };
         let options = import.import_options(ReaderLimits::default())?;

@@ -20,6 +20,7 @@ mod export;
 mod get;
 mod hit_format;
 mod import;
+mod import_sessions;
 mod key;
 mod links;
 mod list;

@@ -11,6 +11,7 @@ mod support;
 
 mod access_rules;
 mod accounts;
+mod agent_sessions;
 mod answer_budget;
 mod architecture;
 mod archive_migration;

@@ -8,7 +8,7 @@ use vademecum_model::SourceName;
 use crate::{
     FileProbe, Importer, SourceFile, TimeLimit, archives, characters, chats, decode_text,
     detect_importer, documents, exported::ExportImporter, files::archive::Archive, mail, notes,
-    prompts, reading_lists, registry, transcripts,
+    prompts, reading_lists, registry, sessions, transcripts,
 };
 
 /// The code that receives the fuzz input.
@@ -26,6 +26,20 @@ const NOTION: notes::NotionImporter =
 
 const ARCHIVE: archives::ArchiveImporter =
     archives::ArchiveImporter { parse_packed: registry::importers::parse_packed_file };
+/// Names of files of sessions, each of another program or form.
+const SESSION_FILES: &[(&dyn Importer, &str)] = &[
+    (&sessions::AgentSessionImporter, "/a.jsonl"),
+    (&sessions::AgentSessionImporter, "/rollout-a.jsonl.zst"),
+    (&sessions::AgentSessionImporter, "/a.json"),
+    (&sessions::AgentSessionImporter, "/chatSessions/a.json"),
+    (&sessions::AgentSessionImporter, "/chatSessions/a.jsonl"),
+    (&sessions::AgentSessionImporter, "/agent-transcripts/a.jsonl"),
+    (&sessions::AgentSessionImporter, "/tasks/1/api_conversation_history.json"),
+    (&sessions::AgentSessionImporter, "/T-a.json"),
+    (&sessions::AgentSessionImporter, "/.aider.chat.history.md"),
+    (&sessions::AgentSessionImporter, "/opencode.db"),
+    (&sessions::AgentSessionImporter, "/state.vscdb"),
+];
 
 /// All parsers, by name.
 static FUZZED_PARSERS: &[(&str, FuzzedParser)] = &[
@@ -74,6 +88,7 @@ static FUZZED_PARSERS: &[(&str, FuzzedParser)] = &[
     #[cfg(feature = "office")]
     ("outlook", Importers(&[(&mail::OutlookImporter, "/a.msg")])),
     ("feed", Importers(&[(&reading_lists::FeedImporter, "/a.xml")])),
+    ("sessions", Importers(SESSION_FILES)),
     ("chats", Importers(&[(&chats::ChatExportImporter, "/conversations.json")])),
     ("silly_tavern", Importers(&[(&chats::SillyTavernImporter, "/a.jsonl")])),
     (

@@ -18,6 +18,7 @@ mod mail;
 mod notes;
 mod prompts;
 mod reading_lists;
+mod sessions;
 mod transcripts;
 
 // From a path to the result of each file.

@@ -19,7 +19,7 @@ use vademecum_import::ReaderLimits;
 use vademecum_model::{SourceName, Uri};
 use vademecum_vault::journal::ConflictCopies;
 
-use crate::import::{ImportError, ImportOptions, ImportQuota, import_files};
+use crate::import::{ImportError, ImportOptions, ImportQuota, SecretHandling, import_files};
 
 /// Folder in the uploads of the library with the pages.
 const FOLDER: &str = "clips";
@@ -117,6 +117,7 @@ pub async fn save_clip(
         limits,
         conflict_copies: ConflictCopies::InLibrary,
         quota,
+        secrets: SecretHandling::Redact,
     };
     let summary = import_files(library, &options, &(Arc::new(|_| {}) as _)).await?;
     let ledger = library.ledger();

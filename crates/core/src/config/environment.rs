@@ -33,6 +33,28 @@ pub fn claude_code_folder() -> Option<PathBuf> {
     path_variable("CLAUDE_CONFIG_DIR")
 }
 
+/// Returns the folders of programs whose sessions are read, where an environment variable moves them.
+pub fn moved_agent_folders() -> Vec<(&'static str, PathBuf)> {
+    let variables = [
+        ("claude-code", "CLAUDE_CONFIG_DIR"),
+        ("codex", "CODEX_HOME"),
+        ("gemini-cli", "GEMINI_CLI_HOME"),
+        ("cursor-cli", "CURSOR_CONFIG_DIR"),
+        ("cline", "CLINE_SESSION_DATA_DIR"),
+        ("kimi", "KIMI_CODE_HOME"),
+    ];
+    variables.into_iter().filter_map(|(name, it)| Some((name, path_variable(it)?))).collect()
+}
+
+/// Returns the folders of the user below which programs keep their data: the home folder, that of
+/// settings, and that of data (`XDG_DATA_HOME`, else `~/.local/share`, on every system).
+pub fn user_folders() -> Option<[PathBuf; 3]> {
+    let home = home_folder()?;
+    let settings = dirs::config_dir().unwrap_or_else(|| home.join(".config"));
+    let data = path_variable("XDG_DATA_HOME").unwrap_or_else(|| home.join(".local/share"));
+    Some([home, settings, data])
+}
+
 /// Returns the socket of the SSH agent, if `SSH_AUTH_SOCK` is set.
 pub fn ssh_agent_socket() -> Option<PathBuf> {
     path_variable("SSH_AUTH_SOCK")

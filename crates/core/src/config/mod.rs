@@ -63,7 +63,8 @@ pub use encrypted_file::{EncryptedFileError, encrypt_secret};
 pub use engine::Engine;
 pub use environment::{
     child_program, claude_code_folder, codex_home, current_program, editor, first_argument,
-    platform, program_folders, secret_variable, ssh_agent_socket, time_zone,
+    moved_agent_folders, platform, program_folders, secret_variable, ssh_agent_socket, time_zone,
+    user_folders,
 };
 pub use error::{ConfigError, InvalidSetting};
 pub use folders::{FollowedFolder, check_inner_folder};

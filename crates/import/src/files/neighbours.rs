@@ -9,6 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use vademecum_sessions::session_neighbours;
+
 use super::open_file::{OpenFile, has_extension};
 
 /// File extensions of the picture of an exported character.
@@ -47,6 +49,9 @@ impl Neighbours {
         found.add_exported(path, root);
         found.add_markers(path);
         found.add_pattern(path, root);
+        for neighbour in session_neighbours(path) {
+            found.add_file(&neighbour, root);
+        }
         if let Some(root) = root {
             found.add_vault_settings(path, root);
         }

@@ -12,7 +12,7 @@ use crate::{
     detection::unsupported::{describe_format, unsupported_format},
     documents, exported,
     importer::PackedContent,
-    mail, notes, prompts, reading_lists, transcripts,
+    mail, notes, prompts, reading_lists, sessions, transcripts,
 };
 
 /// Importers that need more than the bytes of a file, and those of its own kind of text.
@@ -41,6 +41,7 @@ static OWN_IMPORTERS: &[&dyn Importer] = &[
     #[cfg(feature = "office")]
     &mail::OutlookImporter,
     &reading_lists::FeedImporter,
+    &sessions::AgentSessionImporter,
     &chats::ChatExportImporter,
     &chats::SillyTavernImporter,
     &chats::RoleChatImporter,

@@ -6,7 +6,7 @@ use vademecum_import::ReaderLimits;
 use vademecum_model::SourceName;
 use vademecum_vault::journal::ConflictCopies;
 
-use super::quota::ImportQuota;
+use super::{quota::ImportQuota, redaction::SecretHandling};
 
 /// Files to import, and the treatment of their items.
 #[derive(Debug)]
@@ -25,4 +25,6 @@ pub struct ImportOptions {
     pub conflict_copies: ConflictCopies,
     /// The user whose quotas hold; `None` for an import by the operator.
     pub quota: Option<ImportQuota>,
+    /// What happens to secrets in sessions of agents.
+    pub secrets: SecretHandling,
 }

@@ -21,6 +21,7 @@ use super::{
     options::ImportOptions,
     quota::refused_items,
     read_ahead::{ReadAheadFile, read_ahead},
+    redaction::{SecretHandling, redact_sessions},
     selection::{SelectedFile, select_changed},
     summary::ImportSummary,
 };
@@ -63,18 +64,20 @@ pub async fn import_files(
     Ok(summary)
 }
 
-/// Imports single files of a folder that was imported before. Deleted files are not looked for.
+/// Imports single files. Deleted files are not looked for.
 pub async fn import_entries(
     library: &Library,
     files: Vec<FileEntry>,
     options: &ImportOptions,
 ) -> Result<ImportSummary, ImportError> {
     let ledger = library.ledger();
-    let mut summary = ImportSummary::new(false);
+    let mut summary = ImportSummary::new(options.dry_run);
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     let mut known = known_entries(&ledger, &paths, options.kind)?;
     let selected = select_changed(files, &mut known, options, &mut summary);
-    ledger.record_entries(&selected.confirmed, &[])?;
+    if !options.dry_run {
+        ledger.record_entries(&selected.confirmed, &[])?;
+    }
     let job = ImportJob {
         library,
         ledger,
@@ -170,7 +173,11 @@ impl ImportJob<'_> {
                 if let Some(versions) = reading.versions {
                     batch.versions.push((batch.files.len(), versions));
                 }
-                reading.drafts
+                let mut drafts = reading.drafts;
+                if self.options.secrets == SecretHandling::Redact {
+                    self.summary.add_redactions(&redact_sessions(&mut drafts));
+                }
+                drafts
             }
             Err(error) => {
                 if error.needs_time() {

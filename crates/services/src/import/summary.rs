@@ -9,6 +9,7 @@ use std::{
 use serde::Serialize;
 use vademecum_import::{ImportOutcome, LedgerEntry, Problem, UnsupportedFiles};
 use vademecum_model::{SaveOutcome, SourceName, Uri};
+use vademecum_sessions::Redactions;
 use vademecum_tldw::SyncSummary;
 
 use super::{
@@ -44,6 +45,8 @@ pub struct ImportSummary {
     conflicts: Vec<Conflict>,
     /// Reasons why nothing was imported from a file or folder that the user named.
     nothing_imported: Vec<String>,
+    /// Secrets that were removed from sessions of agents, by rule.
+    redacted: Redactions,
     /// Summary per source.
     sources: BTreeMap<SourceName, SourceSummary>,
     /// Size of the files that were read, in bytes.
@@ -119,6 +122,7 @@ impl ImportSummary {
             dropped: Vec::new(),
             conflicts: Vec::new(),
             nothing_imported: Vec::new(),
+            redacted: Redactions::default(),
             sources: BTreeMap::new(),
             bytes: 0,
             seconds: 0.0,
@@ -158,6 +162,11 @@ impl ImportSummary {
     /// Adds the size of a file that was read.
     pub(super) fn add_read_bytes(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Adds secrets that were removed from a file.
+    pub(super) fn add_redactions(&mut self, redacted: &Redactions) {
+        self.redacted.add(redacted);
     }
 
     /// Counts a saved item by its outcome. An item that another file of this import had before is
@@ -338,6 +347,12 @@ impl ImportSummary {
                 items.unchanged,
                 formats.join(", ")
             ));
+        }
+        if self.redacted.total() > 0 {
+            let rules: Vec<String> =
+                self.redacted.0.iter().map(|(rule, count)| format!("{rule} {count}")).collect();
+            let count = format_count(self.redacted.total(), "secret");
+            lines.push(format!("{count} removed from sessions: {}", rules.join(", ")));
         }
         let unsupported = self.unsupported.iter().map(|it| format!("{}: {}", it.label, it.reason));
         lines.extend(unsupported.map(|line| sanitize(&line)));

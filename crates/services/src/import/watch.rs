@@ -1,6 +1,6 @@
 //! Watches files and keeps the library in sync with them.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use notify::{RecursiveMode, Watcher};
 use tokio::{sync::mpsc, time::sleep};
@@ -32,6 +32,19 @@ pub async fn watch_files<E: From<ImportError>>(
     stop: impl Future<Output = ()>,
     report: impl Fn(WatchEvent<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
+    let run = async || import_files(library, options, progress).await;
+    watch_paths(library, &options.paths, run, stop, report).await
+}
+
+/// Calls `import`, and again after each change below `paths`, until `stop` completes. An error of
+/// `report` ends the watch.
+pub(super) async fn watch_paths<E: From<ImportError>>(
+    library: &Library,
+    paths: &[PathBuf],
+    import: impl AsyncFn() -> Result<ImportSummary, ImportError>,
+    stop: impl Future<Output = ()>,
+    report: impl Fn(WatchEvent<'_>) -> Result<(), E>,
+) -> Result<(), E> {
     let (sender, mut changes) = mpsc::channel(1);
     let on_event = move |event: notify::Result<notify::Event>| {
         // Read access is not a change; an error may hide one.
@@ -41,13 +54,13 @@ pub async fn watch_files<E: From<ImportError>>(
         }
     };
     let mut watcher = notify::recommended_watcher(on_event).map_err(ImportError::Watch)?;
-    for path in &options.paths {
+    for path in paths {
         watcher
             .watch(path, RecursiveMode::Recursive)
             .map_err(|source| ImportError::WatchPath { path: path.clone(), source })?;
     }
     // The first import is only counted; later imports list the changed files.
-    let first = import_files(library, options, progress).await?.without_changed_files();
+    let first = import().await?.without_changed_files();
     report(WatchEvent::Imported(&first))?;
     library.start_indexing();
     report(WatchEvent::Watching)?;
@@ -60,7 +73,7 @@ pub async fn watch_files<E: From<ImportError>>(
         sleep(QUIET_PERIOD).await;
         // The import covers all changes up to now.
         while changes.try_recv().is_ok() {}
-        let summary = import_files(library, options, progress).await?;
+        let summary = import().await?;
         if summary.has_changed() {
             library.start_indexing();
             report(WatchEvent::Imported(&summary))?;

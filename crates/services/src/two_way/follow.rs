@@ -20,7 +20,7 @@ use super::{
     note_file::remove_leftovers,
     sync::{SyncError, SyncLock, SyncScope, no_progress, sync_folder},
 };
-use crate::import::{ImportOptions, import_files};
+use crate::import::{ImportOptions, SecretHandling, import_files};
 
 /// Interval between looks for folders that were added or removed.
 const LIST_INTERVAL: Duration = Duration::from_secs(2);
@@ -191,6 +191,7 @@ async fn sync_once(
                 limits,
                 conflict_copies: ConflictCopies::InLibrary,
                 quota: None,
+                secrets: SecretHandling::Redact,
             };
             import_files(library, &options, &no_progress()).await?;
             Ok(BTreeMap::new())

@@ -24,7 +24,9 @@ use super::{
     write_back::{MissingFile, WriteOutcome, is_written, path_of, unwritten_fields, write_back},
 };
 use crate::{
-    import::{ImportError, ImportOptions, ImportSummary, import_entries, import_files},
+    import::{
+        ImportError, ImportOptions, ImportSummary, SecretHandling, import_entries, import_files,
+    },
     progress::ProgressCallback,
 };
 
@@ -155,6 +157,7 @@ pub async fn sync_folder(
             limits,
             conflict_copies: ConflictCopies::BesideFile,
             quota: None,
+            secrets: SecretHandling::Redact,
         },
         progress,
         report: SyncReport::default(),

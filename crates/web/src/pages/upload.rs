@@ -13,7 +13,9 @@ use actix_web::{FromRequest as _, HttpRequest, http::StatusCode, web};
 use futures_util::StreamExt as _;
 use tempfile::NamedTempFile;
 use vademecum_actors::{CallError, Library};
-use vademecum_services::import::{ImportError, ImportOptions, ImportQuota, import_files};
+use vademecum_services::import::{
+    ImportError, ImportOptions, ImportQuota, SecretHandling, import_files,
+};
 use vademecum_vault::journal::ConflictCopies;
 
 use super::page_request::PageRequest;
@@ -122,6 +124,7 @@ pub(super) async fn receive_files(
         limits: page.services.reader_limits,
         conflict_copies: ConflictCopies::InLibrary,
         quota: Some(quota),
+        secrets: SecretHandling::Redact,
     };
     let summary = import_files(&library, &options, &(Arc::new(|_| {}) as _)).await?;
     library.start_indexing();
