@@ -334,6 +334,20 @@ mod tests {
     }
 
     #[test]
+    fn message_is_found_by_its_commands() {
+        let mut drafts = kitchen_chats();
+        if let DraftBody::Chat(chat) = &mut drafts[1].body {
+            chat.messages[0].commands = vec!["cat plan.md".to_owned()];
+        }
+        let bench = SourceFixture::with_drafts(Chats, &drafts);
+        for query in ["cat", "\"cat plan\"", "which cat of the plan"] {
+            let hits = bench.search(query);
+            assert_eq!(hits.len(), 1, "{query}");
+            assert_eq!(hits[0].title.as_deref(), Some("Garden"));
+        }
+    }
+
+    #[test]
     fn precise_query_excludes_neighbouring_messages() {
         let bench = SourceFixture::with_drafts(Chats, &dialogue());
         for query in ["island", "\"at the island\"", "text:island", "call the island -fog"] {
