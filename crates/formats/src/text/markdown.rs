@@ -37,19 +37,49 @@ pub struct FrontMatter {
     pub author: Option<String>,
 }
 
+/// Front matter with which a text begins, as it is read. What is not read as properties is never
+/// edited as such.
+#[derive(Debug)]
+pub enum ReadFrontMatter<'a> {
+    /// The text begins with none.
+    None,
+    /// The text begins like front matter, but its properties cannot be read, so that it is text.
+    Unreadable,
+    /// Properties that are too long to be read.
+    TooLong(FrontMatterBlock<'a>),
+    /// Properties, by their names as they are written.
+    Properties(FrontMatterBlock<'a>, BTreeMap<String, Value>),
+}
+
+impl<'a> ReadFrontMatter<'a> {
+    /// Reads the front matter of `text`.
+    pub fn of(text: &'a str) -> Self {
+        match FrontMatterBlock::find(text) {
+            None => Self::None,
+            Some(block) if block.matter.len() > FrontMatterBlock::MAX_READ_BYTES => {
+                Self::TooLong(block)
+            }
+            Some(block) => match parse_values(&block) {
+                Some(values) => Self::Properties(block, values),
+                None => Self::Unreadable,
+            },
+        }
+    }
+}
+
 impl<'a> MarkdownDocument<'a> {
     /// Splits and parses `text`.
     pub fn parse(text: &'a str) -> Self {
         let plain = Self { body: text, ..Self::default() };
-        let Some(block) = FrontMatterBlock::find(text) else { return plain };
-        if block.matter.len() > FrontMatterBlock::MAX_READ_BYTES {
-            return Self { body: block.body, is_front_matter_too_long: true, ..plain };
-        }
-        match parse_fields(&block) {
-            Some(fields) => {
-                Self { properties: FrontMatter::from(fields), body: block.body, ..plain }
+        match ReadFrontMatter::of(text) {
+            ReadFrontMatter::None | ReadFrontMatter::Unreadable => plain,
+            ReadFrontMatter::TooLong(block) => {
+                Self { body: block.body, is_front_matter_too_long: true, ..plain }
             }
-            None => plain,
+            ReadFrontMatter::Properties(block, values) => {
+                let properties = FrontMatter::from_values(&values);
+                Self { properties, body: block.body, ..plain }
+            }
         }
     }
 
@@ -103,28 +133,39 @@ fn level_one_heading(line: &str) -> Option<&str> {
 
 type FrontMatterFields = BTreeMap<String, Vec<String>>;
 
-fn parse_fields(block: &FrontMatterBlock<'_>) -> Option<FrontMatterFields> {
+/// Returns the values of the properties; `None` if they cannot be parsed.
+fn parse_values(block: &FrontMatterBlock<'_>) -> Option<BTreeMap<String, Value>> {
     match block.syntax {
-        _ if block.matter.trim().is_empty() => Some(FrontMatterFields::new()),
+        _ if block.matter.trim().is_empty() => Some(BTreeMap::new()),
         FrontMatterSyntax::Yaml => {
             let options = serde_saphyr::options! {
                 duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
             };
-            let fields: BTreeMap<String, Value> =
-                serde_saphyr::from_str_with_options(block.matter, options).ok()?;
-            let texts = |(key, value): (&String, _)| (key.to_lowercase(), json_texts(value));
-            Some(fields.iter().map(texts).collect())
+            serde_saphyr::from_str_with_options(block.matter, options).ok()
         }
         FrontMatterSyntax::Toml => {
-            let fields: toml::Table = block.matter.parse().ok()?;
-            let texts = |(key, value): (&String, _)| (key.to_lowercase(), toml_texts(value));
-            Some(fields.iter().map(texts).collect())
+            let table: toml::Table = block.matter.parse().ok()?;
+            Some(table.into_iter().map(|(key, value)| (key, toml_to_json(value))).collect())
+        }
+    }
+}
+
+fn toml_to_json(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => Value::String(text),
+        toml::Value::Integer(number) => number.into(),
+        toml::Value::Float(number) => number.into(),
+        toml::Value::Datetime(moment) => Value::String(moment.to_string()),
+        toml::Value::Boolean(is_true) => is_true.into(),
+        toml::Value::Array(values) => values.into_iter().map(toml_to_json).collect(),
+        toml::Value::Table(fields) => {
+            fields.into_iter().map(|(key, value)| (key, toml_to_json(value))).collect()
         }
     }
 }
 
 /// Returns the texts of a value: a single one, those of a list, or the `name` of an object.
-fn json_texts(value: &Value) -> Vec<String> {
+pub fn json_texts(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.trim().to_owned()],
         Value::Number(number) => vec![number.to_string()],
@@ -134,20 +175,14 @@ fn json_texts(value: &Value) -> Vec<String> {
     }
 }
 
-fn toml_texts(value: &toml::Value) -> Vec<String> {
-    match value {
-        toml::Value::String(text) => vec![text.trim().to_owned()],
-        toml::Value::Integer(number) => vec![number.to_string()],
-        toml::Value::Float(number) => vec![number.to_string()],
-        toml::Value::Datetime(moment) => vec![moment.to_string()],
-        toml::Value::Array(values) => values.iter().flat_map(toml_texts).collect(),
-        toml::Value::Table(fields) => fields.get("name").map(toml_texts).unwrap_or_default(),
-        toml::Value::Boolean(_) => Vec::new(),
-    }
-}
-
-impl From<FrontMatterFields> for FrontMatter {
-    fn from(fields: FrontMatterFields) -> Self {
+impl FrontMatter {
+    /// Returns the known fields of properties.
+    pub fn from_values(values: &BTreeMap<String, Value>) -> Self {
+        let texts = |(key, value): (&String, _)| (key.to_lowercase(), json_texts(value));
+        let fields: FrontMatterFields = values.iter().map(texts).collect();
+        // A list of one text is not divided.
+        let is_list: BTreeMap<String, bool> =
+            values.iter().map(|(key, value)| (key.to_lowercase(), value.is_array())).collect();
         let under = |keys: &'static [&str]| {
             keys.iter().filter_map(|key| fields.get(*key)).flatten().filter(|text| !text.is_empty())
         };
@@ -160,8 +195,8 @@ impl From<FrontMatterFields> for FrontMatter {
             aliases: under(&["aliases", "alias"]).cloned().collect(),
             tags: ["tags", "tag", "keywords"]
                 .into_iter()
-                .filter_map(|key| fields.get(key))
-                .flat_map(|texts| split_keywords(texts))
+                .filter_map(|key| Some((fields.get(key)?, *is_list.get(key)?)))
+                .flat_map(|(texts, is_list)| split_keywords(texts, is_list))
                 .collect(),
             created: moment(&["created", "date", "created_at"])
                 .or_else(|| under(&["path"]).find_map(|path| date_from_path(path))),
@@ -179,11 +214,11 @@ fn date_from_path(path: &str) -> Option<Timestamp> {
     Timestamp::parse(&format!("{year}-{month}-{day}")).ok()
 }
 
-/// Returns the keywords of a list; a single text is split at commas or, without commas, at spaces.
-fn split_keywords(texts: &[String]) -> Vec<String> {
+/// Returns the keywords of a list, or of a text, which is split at commas or, without commas, at spaces.
+fn split_keywords(texts: &[String], is_list: bool) -> Vec<String> {
     let split: Vec<&str> = match texts {
-        [text] if text.contains(',') => text.split(',').collect(),
-        [text] => text.split_whitespace().collect(),
+        [text] if !is_list && text.contains(',') => text.split(',').collect(),
+        [text] if !is_list => text.split_whitespace().collect(),
         texts => texts.iter().map(String::as_str).collect(),
     };
     let bare = split

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Version of the importer; increment when the same file produces a different note.
-const VERSION: &str = "logseq/2";
+const VERSION: &str = "logseq/3";
 
 /// Importer of Logseq pages.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Version of the importer; increment when the same file produces a different note.
-const VERSION: &str = "notes/3";
+const VERSION: &str = "notes/4";
 
 /// Folders of note programs that do not contain notes.
 const IGNORED_FOLDERS: [&str; 3] = [".obsidian", ".git", ".trash"];

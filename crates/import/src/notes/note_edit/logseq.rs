@@ -1,30 +1,74 @@
 //! Page properties of Logseq: `name:: value` lines at the beginning of a page.
 
+use std::{borrow::Cow, ops::Range};
+
 use vademecum_model::FrontMatterBlock;
 
-use super::{TagEdit, replace_range};
+use super::{TagEdit, replace_range, tag_edit::line_end};
 use crate::notes::logseq::split_tags;
+
+/// Names of the property with tags.
+const TAG_KEYS: [&str; 3] = ["tags", "tag", "keywords"];
+
+/// A property of a page.
+struct PageProperty {
+    line: Range<usize>,
+    value: Range<usize>,
+    /// The line is the first of a block.
+    is_in_block: bool,
+}
 
 /// Sets a property of a page.
 pub(super) fn set_property(text: &str, name: &str, value: &str) -> String {
-    let line = format!("{name}:: {}\n", value.replace(['\n', '\r'], " "));
-    let at = first_line(text);
+    let value = value.replace(['\n', '\r'], " ");
     match find_property(text, &[name]) {
-        Some((range, _)) => replace_range(text, range, &line),
-        None => replace_range(text, at..at, &line),
+        Some(found) => replace_range(text, found.value, &value),
+        None => add_line(text, &format!("{name}:: {value}")),
     }
 }
 
 /// Changes the tags of a page.
 pub(super) fn edit_tags(text: &str, edit: &TagEdit<'_>) -> String {
-    let found = find_property(text, &["tags", "tag", "keywords"]);
-    let before = found.as_ref().map(|(_, value)| split_tags(value)).unwrap_or_default();
-    let Some(tags) = edit.apply(&before) else { return text.to_owned() };
-    let line =
-        if tags.is_empty() { String::new() } else { format!("tags:: {}\n", tags.join(", ")) };
+    let found = find_property(text, &TAG_KEYS);
+    let shown = found.as_ref().and_then(|found| text.get(found.value.clone())).unwrap_or_default();
+    let before = split_tags(shown);
+    // A comma separates tags.
+    let added = edit.missing_in(&before).into_iter().filter(|tag| !tag.contains(','));
+    let is_kept = |part: &&str| split_tags(part).iter().all(|tag| !edit.removes(tag));
+    let kept = shown.split(',').map(str::trim).filter(|part| !part.is_empty()).filter(is_kept);
+    let after: Vec<String> = kept.map(str::to_owned).chain(added).collect();
+    if after.iter().flat_map(|part| split_tags(part)).collect::<Vec<_>>() == before {
+        return text.to_owned();
+    }
+    match found {
+        Some(found) if after.is_empty() && !found.is_in_block => {
+            replace_range(text, found.line, "")
+        }
+        Some(found) => replace_range(text, found.value, &after.join(", ")),
+        None => add_line(text, &format!("tags:: {}", after.join(", "))),
+    }
+}
+
+/// Returns a text as blocks of a page: an outline has no lines outside of blocks.
+pub(super) fn to_blocks(text: &str) -> Cow<'_, str> {
+    let is_block = |line: &str| line.starts_with("- ") || line.trim_end() == "-";
+    if text.trim().is_empty() || is_block(text.trim_start()) {
+        return text.into();
+    }
+    let mut blocks = String::from("- ");
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        if number > 0 && !line.trim().is_empty() {
+            blocks.push_str("  ");
+        }
+        blocks.push_str(line);
+    }
+    blocks.into()
+}
+
+/// Adds a property before the others.
+fn add_line(text: &str, line: &str) -> String {
     let at = first_line(text);
-    let range = found.map_or(at..at, |(range, _)| range);
-    replace_range(text, range, &line)
+    replace_range(text, at..at, &[line, line_end(text)].concat())
 }
 
 /// Returns the position after the front matter.
@@ -32,21 +76,33 @@ fn first_line(text: &str) -> usize {
     text.len() - FrontMatterBlock::body_of(text).len()
 }
 
-/// Returns the position of the line of a property, and its value.
-fn find_property<'t>(text: &'t str, names: &[&str]) -> Option<(std::ops::Range<usize>, &'t str)> {
+/// Returns the last property with one of these names: it is the one that counts.
+fn find_property(text: &str, names: &[&str]) -> Option<PageProperty> {
     let mut at = first_line(text);
+    let mut found = None;
     for line in text[at..].split_inclusive('\n') {
-        if !line.trim().is_empty() {
-            let (name, value) = line.split_once("::")?;
-            // The importer accepts properties in a block too; they are not edited here.
-            if name.is_empty() || name.contains(char::is_whitespace) {
-                return None;
-            }
-            if names.contains(&name.to_lowercase().as_str()) {
-                return Some((at..at + line.len(), value.trim()));
-            }
-        }
+        let start = at;
         at += line.len();
+        if line.trim().is_empty() {
+            if found.is_some() {
+                break;
+            }
+            continue;
+        }
+        let bare = line.trim_start().trim_start_matches("- ");
+        let Some((name, value)) = bare.split_once("::") else { break };
+        if name.is_empty() || name.contains(char::is_whitespace) {
+            break;
+        }
+        if names.contains(&name.to_lowercase().as_str()) {
+            let end = start + line.trim_end().len();
+            let value_start = start + line.len() - value.trim_start_matches([' ', '\t']).len();
+            found = Some(PageProperty {
+                line: start..at,
+                value: value_start.min(end)..end,
+                is_in_block: bare.len() < line.len(),
+            });
+        }
     }
-    None
+    found
 }

@@ -4,8 +4,9 @@
 mod front_matter;
 mod logseq;
 mod org;
+mod property;
 mod tag_edit;
 mod text;
 
 use self::tag_edit::{TagEdit, replace_range};
-pub use self::text::edit_note_text;
+pub use self::text::{appended_text, edit_note_text};

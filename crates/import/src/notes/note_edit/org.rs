@@ -1,6 +1,6 @@
 //! Title and tags of Org files: `#+title:`, `#+filetags:` and the first headline.
 
-use super::{TagEdit, replace_range};
+use super::{TagEdit, replace_range, tag_edit::line_end};
 use crate::notes::org::{parse_headline, parse_keyword, split_tags};
 
 /// Sets the title: in the keyword if there is one, else in the first headline if the text begins
@@ -25,7 +25,7 @@ pub(super) fn set_title(text: &str, title: &str) -> String {
         }
         at += line.len();
     }
-    add_line(text, &format!("#+title: {title}\n"))
+    add_line(text, &format!("#+title: {title}"))
 }
 
 /// Changes the tags of the whole file. Tags of headlines stay.
@@ -45,7 +45,7 @@ pub(super) fn edit_tags(text: &str, edit: &TagEdit<'_>) -> String {
             let colon = line.find(':').map_or(line.len(), |at| at + 1);
             replace_range(text, range, &format!("{}{list}", &line[..colon]))
         }
-        None => add_line(text, &format!("#+filetags:{list}\n")),
+        None => add_line(text, &format!("#+filetags:{list}")),
     }
 }
 
@@ -76,5 +76,5 @@ fn add_line(text: &str, new: &str) -> String {
             }
         }
     }
-    replace_range(text, at..at, new)
+    replace_range(text, at..at, &[new, line_end(text)].concat())
 }

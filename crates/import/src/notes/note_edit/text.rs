@@ -1,8 +1,8 @@
 //! The new text of the file of a note that was changed in the library.
 
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
-use vademecum_model::{FrontMatterBlock, NoteDraft};
+use vademecum_model::NoteDraft;
 
 use super::{TagEdit, front_matter, logseq, org};
 use crate::{
@@ -41,12 +41,10 @@ impl NoteSyntax {
 /// equals `base.content` if there is nothing to write.
 pub fn edit_note_text(path: &Path, base: &NoteDraft, note: &NoteDraft) -> String {
     let syntax = NoteSyntax::of(path);
-    let ends = note.content.matches('\n').count();
-    let has_cr = ends > 0 && note.content.matches("\r\n").count() == ends;
     let mut text = note.content.clone();
     if note.title != base.title && current_title(syntax, path, &text) != note.title {
         text = match syntax {
-            NoteSyntax::Markdown => front_matter::set_title(&text, &note.title),
+            NoteSyntax::Markdown => front_matter::set_title(&text, &note.title).unwrap_or(text),
             NoteSyntax::Logseq => logseq::set_property(&text, "title", &note.title),
             NoteSyntax::Org => org::set_title(&text, &note.title),
             NoteSyntax::Plain => text,
@@ -60,16 +58,21 @@ pub fn edit_note_text(path: &Path, base: &NoteDraft, note: &NoteDraft) -> String
     if !added.is_empty() || !removed.is_empty() {
         let edit = TagEdit { added, removed };
         text = match syntax {
-            NoteSyntax::Markdown => front_matter::edit_tags(&text, &edit),
+            NoteSyntax::Markdown => front_matter::edit_tags(&text, &edit).unwrap_or(text),
             NoteSyntax::Logseq => logseq::edit_tags(&text, &edit),
             NoteSyntax::Org => org::edit_tags(&text, &edit),
             NoteSyntax::Plain => text,
         };
     }
-    if has_cr && text != note.content {
-        text = text.replace("\r\n", "\n").replace('\n', "\r\n");
-    }
     text
+}
+
+/// Returns the text to append to a file: blocks, for a page of a Logseq graph.
+pub fn appended_text<'t>(path: &Path, text: &'t str) -> Cow<'t, str> {
+    match NoteSyntax::of(path) {
+        NoteSyntax::Logseq => logseq::to_blocks(text),
+        NoteSyntax::Markdown | NoteSyntax::Org | NoteSyntax::Plain => text.into(),
+    }
 }
 
 /// Returns the title that a text has without front matter and properties.
@@ -81,9 +84,7 @@ fn current_title(syntax: NoteSyntax, path: &Path, text: &str) -> String {
             if front_matter::has_title(text) {
                 return String::new();
             }
-            let body = FrontMatterBlock::body_of(text);
-            let document = MarkdownDocument { body, ..MarkdownDocument::default() };
-            document.opening_heading().and_then(clean_title)
+            MarkdownDocument::parse(text).opening_heading().and_then(clean_title)
         }
         NoteSyntax::Logseq => graph_page_name(path),
         NoteSyntax::Org | NoteSyntax::Plain => None,
@@ -129,11 +130,11 @@ mod tests {
         let title = |path: &str, text: &str| edit(path, text, ("Old", &[]), ("New: x", &[]));
         assert_eq!(
             title("/v/a.md", "---\ntitle: Old # c\na: 1\n---\n# Old\n"),
-            "---\ntitle: \"New: x\"\na: 1\n---\n# Old\n"
+            "---\ntitle: \"New: x\" # c\na: 1\n---\n# Old\n"
         );
         assert_eq!(
             title("/v/a.md", "---\na: 1\n---\n\n# Old #\nT"),
-            "---\na: 1\n---\n\n# New: x\nT"
+            "---\na: 1\n---\n\n# New: x #\nT"
         );
         assert_eq!(title("/v/a.md", "Text"), "---\ntitle: \"New: x\"\n---\nText");
         assert_eq!(title("/v/New: x.md", "Text"), "Text");
@@ -158,7 +159,7 @@ mod tests {
         for (text, expected) in [
             ("---\ntags: [a, 'b']\nx: 1\n---\nT", "---\ntags: [a, c d]\nx: 1\n---\nT"),
             ("---\ntags:\n  - a\n  - b\nx: 1\n---\n", "---\ntags:\n  - a\n  - c d\nx: 1\n---\n"),
-            ("---\ntags:\n- \"a\"\n- b # c\n---\n", "---\ntags:\n- a\n- c d\n---\n"),
+            ("---\ntags:\n- \"a\"\n- b # c\n---\n", "---\ntags:\n- \"a\"\n- c d\n---\n"),
             ("---\nTags: a, b\n---\n", "---\nTags: a, c d\n---\n"),
             ("---\ntags: a b\n---\n", "---\ntags: a, c d\n---\n"),
             ("---\nx: 1\n---\n", "---\nx: 1\ntags:\n  - c d\n---\n"),
@@ -175,14 +176,79 @@ mod tests {
 
     #[test]
     fn odd_front_matter_is_left_alone() {
-        for text in [
-            "---\ntags: &x [a, b]\n---\n",
-            "---\ntags: [a,\n  b]\n---\n",
-            "---\ntags: {a: 1}\n---\n",
-            "---\ntags: |\n  a\n---\n",
-        ] {
+        for text in
+            ["---\ntags: &x [a, b]\n---\n", "---\ntags: {a: 1}\n---\n", "---\ntags: |\n  a\n---\n"]
+        {
             assert_eq!(edit("/v/a.md", text, ("T", &["a"]), ("T", &["a", "c"])), text);
         }
+    }
+
+    #[test]
+    fn tags_are_edited_as_spans() {
+        let tags = |text: &str| edit("/v/a.md", text, ("T", &["a", "b"]), ("T", &["a", "c"]));
+        for (text, expected) in [
+            ("---\ntags: [a,\n  b]\n---\n", "---\ntags: [a,\n  c]\n---\n"),
+            (
+                "---\ntags: [ \"a\", b , ] # mine, [x]\nz: 1\n---\n",
+                "---\ntags: [ \"a\", c , ] # mine, [x]\nz: 1\n---\n",
+            ),
+            (
+                "---\ntags:\n  # first\n  - 'a' # one\n  - b\n  - a\n\n# end\nz: 1\n---\n",
+                "---\ntags:\n  # first\n  - 'a' # one\n  - a\n  - c\n\n# end\nz: 1\n---\n",
+            ),
+            ("---\r\ntags:\r\n- a\r\n- b\r\n---\r\nT", "---\r\ntags:\r\n- a\r\n- c\r\n---\r\nT"),
+            ("---\ntags: a, b # why\n---\n", "---\ntags: a, c # why\n---\n"),
+            ("---\ntags: \"a, b\"\n---\n", "---\ntags: \"a, c\"\n---\n"),
+            ("---\ntags: [b]\ntag: a\n---\n", "---\ntags: [c]\ntag: a\n---\n"),
+            ("---\ntags: [x]\ntags: [a, b]\n---\n", "---\ntags: [x]\ntags: [a, c]\n---\n"),
+            ("---\ntags: ['it''s', b]\n---\n", "---\ntags: ['it''s', c]\n---\n"),
+            ("---\n\"tags\": [\"a\", \"b\"]\n---\n", "---\n\"tags\": [\"a\", c]\n---\n"),
+            (
+                "+++\ntags = [\n  \"a\",\n  \"b\",\n]\n+++\n",
+                "+++\ntags = [\n  \"a\",\n  \"c\",\n]\n+++\n",
+            ),
+        ] {
+            assert_eq!(tags(text), expected);
+        }
+    }
+
+    #[test]
+    fn last_tag_is_removed_with_its_property() {
+        let untag = |text: &str| edit("/v/a.md", text, ("T", &["a"]), ("T", &[]));
+        for (text, expected) in [
+            ("---\ntags: [a]\nx: 1\n---\nT", "---\nx: 1\n---\nT"),
+            ("---\nx: 1\ntags:\n  - a\n---\nT", "---\nx: 1\n---\nT"),
+            ("---\ntags: a\n---\nT\n", "T\n"),
+            ("---\r\ntags:\r\n  - A\r\n---\r\nT\r\n", "T\r\n"),
+            ("---\n# c\ntags: [a]\n---\nT", "---\n# c\ntags: []\n---\nT"),
+        ] {
+            assert_eq!(untag(text), expected);
+        }
+        for text in ["T", "a\r\n", "", "---\nProse.\n---\n", "---\nx: 1\n---\nT\n"] {
+            let tagged = edit("/v/a.md", text, ("T", &[]), ("T", &["a"]));
+            assert_eq!(untag(&tagged), text, "tagged: {tagged:?}");
+        }
+    }
+
+    #[test]
+    fn unreadable_front_matter_is_never_written() {
+        for text in [
+            "---\nNote: see: this\n\nBuy: milk\n---\nText",
+            "---\na: [1\n---\n",
+            "---\n{a: 1}\n---\n",
+            "---\n  a: 1\n  b: 2\n---\n",
+            "+++\nx = 1 = 2\n+++\n",
+            "# Old\rText\r",
+        ] {
+            let tagged = edit("/v/a.md", text, ("T", &[]), ("T", &["a"]));
+            let is_kept = tagged == text || tagged.ends_with(&format!("---\n{text}"));
+            assert!(is_kept, "{tagged:?}");
+            let titled = edit("/v/a.md", text, ("Old", &[]), ("New", &[]));
+            let is_kept = titled == text || titled.ends_with(&format!("---\n{text}"));
+            assert!(is_kept, "{titled:?}");
+        }
+        let prose = "---\nNote: see: this\n---\nText";
+        assert_eq!(edit("/v/a.md", prose, ("T", &[]), ("T", &["a"])), prose);
     }
 
     #[test]
@@ -217,6 +283,25 @@ mod tests {
         let path = path.to_str().unwrap();
         let change = |text: &str| edit(path, text, ("a", &["x"]), ("New", &["x", "y z"]));
         assert_eq!(change("- Text"), "tags:: y z\ntitle:: New\n- Text");
-        assert_eq!(change("title:: a\ntags:: [[x]]\n\n- T"), "title:: New\ntags:: x, y z\n\n- T");
+        assert_eq!(change("- tags:: x\n- T"), "title:: New\n- tags:: x, y z\n- T");
+        assert_eq!(
+            change("title:: a\ntags:: [[x]]\n\n- T"),
+            "title:: New\ntags:: [[x]], y z\n\n- T"
+        );
+    }
+    #[test]
+    fn text_for_logseq_page_becomes_block() {
+        let graph = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(graph.path().join("logseq")).unwrap();
+        let page = graph.path().join("pages/a.md");
+        for (text, expected) in [
+            ("one", "- one"),
+            ("one\n\ntwo\n- x", "- one\n\n  two\n  - x"),
+            ("- one\n  two", "- one\n  two"),
+            ("", ""),
+        ] {
+            assert_eq!(appended_text(&page, text), expected);
+            assert_eq!(appended_text(Path::new("/v/a.md"), text), text);
+        }
     }
 }
