@@ -91,7 +91,7 @@ fn format_item(item: &UndoneItem, is_dry_run: bool) -> String {
     let outcome = match item.outcome {
         UndoOutcome::Undone => format!("{would}undone: {changes}"),
         UndoOutcome::Deleted => format!("{would}deleted: it was created by these changes"),
-        UndoOutcome::Unchanged => "is as it was before already".to_owned(),
+        UndoOutcome::Unchanged => "is undone already: it is as it was before".to_owned(),
         UndoOutcome::Kept { reason } => format!("kept: {reason}"),
     };
     format!("{}  {outcome}", item.uri)

@@ -12,7 +12,7 @@ use vademecum_source::{
 use vademecum_store::{Reader, Writer};
 
 use super::{
-    merge::merge_fields,
+    merge::{LineMerge, merge_fields},
     record::{
         Snapshot, body_text, import_base, parse_body, plan_file, put_import_base, record,
         replace_fields, split_extension, unreadable,
@@ -153,7 +153,7 @@ fn merge_draft(
     let merged = match base {
         // Who deleted the item did not know of the change.
         _ if before.is_deleted => Some(theirs.clone()),
-        Some(base) => merge_texts(&base, &before.text, &theirs)?,
+        Some(base) => merge_texts(&base, &before.text, &theirs, LineMerge::Apart)?,
         None => merge_without_base(&before.text, &theirs)?,
     };
     let copy = match &merged {
@@ -192,9 +192,10 @@ pub(super) fn merge_texts(
     base: &str,
     ours: &str,
     theirs: &str,
+    lines: LineMerge,
 ) -> Result<Option<String>, SourceError> {
     let value = |text: &str| serde_json::from_str(text).map_err(|error| unreadable(&error));
-    let merged = merge_fields(&value(base)?, &value(ours)?, &value(theirs)?);
+    let merged = merge_fields(&value(base)?, &value(ours)?, &value(theirs)?, lines);
     // What the merge makes of odd fields must still be an item.
     Ok(merged.ok().map(|merged| merged.to_string()).filter(|merged| parse_body(merged).is_ok()))
 }
@@ -209,7 +210,7 @@ fn merge_without_base(ours: &str, theirs: &str) -> Result<Option<String>, Source
         return Ok(None);
     }
     base.tags_mut().clear();
-    merge_texts(&body_text(base)?, ours, theirs)
+    merge_texts(&body_text(base)?, ours, theirs, LineMerge::Apart)
 }
 
 /// Adds an item with what the library has. Its title says who changed it last.

@@ -5,8 +5,19 @@ use std::collections::{BTreeSet, HashMap};
 use diffy::{ConflictStyle, MergeOptions};
 use serde_json::{Map, Value};
 
+use super::line_merge::merge_neighbouring_lines;
+
 /// Length of the lines that mark conflicts. No text has such lines by chance.
 const MARKER_CHARS: usize = 61;
+
+/// How lines are merged that both sides changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineMerge {
+    /// Changes of neighbouring lines contradict each other.
+    Apart,
+    /// Changes of neighbouring lines are both applied.
+    Neighbouring,
+}
 
 /// Merges two sets of changes to the same fields: those from `base` to `ours` and those from `base`
 /// to `theirs`. Lists of texts are merged as sets, texts line by line. Returns the names of the
@@ -15,6 +26,7 @@ pub(super) fn merge_fields(
     base: &Value,
     ours: &Value,
     theirs: &Value,
+    lines: LineMerge,
 ) -> Result<Value, Vec<String>> {
     let (mut merged, mut conflicts) = (Map::new(), Vec::new());
     let nothing = Map::new();
@@ -22,7 +34,7 @@ pub(super) fn merge_fields(
     let names: BTreeSet<&String> = fields(ours).keys().chain(fields(theirs).keys()).collect();
     for name in names {
         let of = |value| fields(value).get(name).cloned().unwrap_or_default();
-        match merge_values(&of(base), &of(ours), &of(theirs)) {
+        match merge_values(&of(base), &of(ours), &of(theirs), lines) {
             Some(Value::Null) => {}
             Some(value) => {
                 merged.insert(name.clone(), value);
@@ -33,7 +45,7 @@ pub(super) fn merge_fields(
     if conflicts.is_empty() { Ok(Value::Object(merged)) } else { Err(conflicts) }
 }
 
-fn merge_values(base: &Value, ours: &Value, theirs: &Value) -> Option<Value> {
+fn merge_values(base: &Value, ours: &Value, theirs: &Value, lines: LineMerge) -> Option<Value> {
     if ours == theirs || theirs == base {
         return Some(ours.clone());
     }
@@ -42,10 +54,14 @@ fn merge_values(base: &Value, ours: &Value, theirs: &Value) -> Option<Value> {
     }
     match (base, ours, theirs) {
         (Value::String(base), Value::String(ours), Value::String(theirs)) => {
-            merge_lines(base, ours, theirs).map(Value::String)
+            let merged = match lines {
+                LineMerge::Apart => merge_lines(base, ours, theirs),
+                LineMerge::Neighbouring => merge_neighbouring_lines(base, ours, theirs),
+            };
+            merged.map(Value::String)
         }
         (Value::Object(_), Value::Object(_), Value::Object(_)) => {
-            merge_fields(base, ours, theirs).ok()
+            merge_fields(base, ours, theirs, lines).ok()
         }
         (
             Value::Array(_) | Value::Null,
@@ -182,13 +198,17 @@ mod tests {
 
     use super::*;
 
+    fn merge(base: &Value, ours: &Value, theirs: &Value) -> Result<Value, Vec<String>> {
+        merge_fields(base, ours, theirs, LineMerge::Apart)
+    }
+
     #[test]
     fn changes_of_different_lines_are_merged() {
         let of = |title: &str, content: &str, tags: [&str; 2]| json!({ "title": title, "content": content, "tags": tags });
         let base = of("A", "one\ntwo\nthree\nfour\n", ["x", "y"]);
         let ours = of("A", "one\ntwo\nthree\nfour\nfive\n", ["x", "z"]);
         let theirs = of("B", "zero\none\ntwo\nthree\nfour\n", ["y", "w"]);
-        let merged = merge_fields(&base, &ours, &theirs).unwrap();
+        let merged = merge(&base, &ours, &theirs).unwrap();
         assert_eq!(merged, of("B", "zero\none\ntwo\nthree\nfour\nfive\n", ["z", "w"]));
     }
 
@@ -226,16 +246,16 @@ mod tests {
     #[test]
     fn changes_of_one_line_conflict() {
         let of = |content: &str| json!({ "content": content, "title": "A" });
-        let conflict = merge_fields(&of("one\n"), &of("two\n"), &of("three\n"));
+        let conflict = merge(&of("one\n"), &of("two\n"), &of("three\n"));
         assert_eq!(conflict, Err(vec!["content".to_owned()]));
-        assert_eq!(merge_fields(&of("one\n"), &of("two\n"), &of("two\n")), Ok(of("two\n")));
+        assert_eq!(merge(&of("one\n"), &of("two\n"), &of("two\n")), Ok(of("two\n")));
     }
 
     #[test]
     fn missing_fields_are_removed_fields() {
         let (with, without) = (json!({ "url": "x", "tags": ["a"] }), json!({}));
-        assert_eq!(merge_fields(&with, &with, &without), Ok(json!({})));
-        assert_eq!(merge_fields(&with, &without, &with), Ok(json!({})));
-        assert_eq!(merge_fields(&without, &with, &without), Ok(with));
+        assert_eq!(merge(&with, &with, &without), Ok(json!({})));
+        assert_eq!(merge(&with, &without, &with), Ok(json!({})));
+        assert_eq!(merge(&without, &with, &without), Ok(with));
     }
 }

@@ -10,6 +10,7 @@ mod delta;
 mod entry;
 mod exported;
 mod import;
+mod line_merge;
 mod merge;
 mod record;
 mod undo;

@@ -9,6 +9,7 @@ use vademecum_store::Writer;
 use super::{
     JournalEntry,
     import::merge_texts,
+    merge::LineMerge,
     record::{Snapshot, body_text, keep_import_base, parse_body, record, replace_fields},
     versions::{VersionWalk, entries_of_item, list_changes},
 };
@@ -129,7 +130,8 @@ fn text_without(
         };
         let (is_meant, action) = (numbers.contains(&entry.number), entry.action);
         if is_meant && action == ChangeAction::Created {
-            return Ok(if text == walk.text { Ok(String::new()) } else { Err(CHANGED_SINCE) });
+            let is_own = text.is_empty() || text == walk.text;
+            return Ok(if is_own { Ok(String::new()) } else { Err(CHANGED_SINCE) });
         }
         let Some(after) = walk.step_back() else {
             return Ok(Err("it was changed by another program since"));
@@ -140,10 +142,13 @@ fn text_without(
         remaining -= 1;
         text = if text == after {
             walk.text.clone()
-        } else if text.is_empty() || after.is_empty() || walk.text.is_empty() {
+        } else if text.is_empty() || after.is_empty() || text == walk.text {
+            // The item was deleted since, or the change is undone already.
+            text
+        } else if walk.text.is_empty() {
             return Ok(Err(CHANGED_SINCE));
         } else {
-            match merge_texts(&after, &text, &walk.text)? {
+            match merge_texts(&after, &text, &walk.text, LineMerge::Neighbouring)? {
                 Some(merged) => parse_and_write(&merged)?,
                 None => return Ok(Err(CHANGED_SINCE)),
             }
