@@ -35,10 +35,15 @@ mod fuzz_tests;
 
 pub use detection::{Confidence, FileProbe, UnsupportedFiles};
 pub use error::{CardError, ImportError};
-pub use files::{FileEntry, FileStamp, FileWalk, SourceFile, TimeLimit, walk_files};
+pub use files::{
+    FileEntry, FileStamp, FileWalk, SourceFile, TimeLimit, placeholder_of, sync_copy_reason,
+    walk_files,
+};
 pub use importer::{Importer, ParsedFile, Problem};
 pub use ledger::{ImportOutcome, Ledger, LedgerEntry, TwoWayFolder};
-pub use notes::{appended_text, edit_note_text};
+pub use notes::{
+    InsertPlace, appended_text, edit_note_text, insert_text, replace_parts, set_properties,
+};
 pub use prompts::{FoundSkill, SKILL_FILE, SkillFile, SkillProblem, find_skills, parse_skill};
 pub use reader::{ReaderLimits, ReaderPool, Turn, probe_sandbox, run_reader, set_reader_program};
 pub use registry::{Claim, ImportAttempt, describe_unsupported, detect_importer, importers_for};

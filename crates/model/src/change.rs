@@ -1,11 +1,11 @@
 //! Changes that users make to library items, as opposed to imports.
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Draft, ItemId, Provenance, Uri};
+use super::{Draft, ItemId, NoteDraft, Provenance, Uri};
 
 /// Maximum text length of an item written in the library, in characters (code points).
 pub const MAX_CONTENT_CHARS: usize = 1_000_000;
@@ -131,6 +131,8 @@ pub enum Edit {
     Append(String),
     /// Replaces the given fields.
     Replace(FieldReplacement),
+    /// Replaces the fields that are computed from the present ones.
+    Rewrite(NoteRewrite),
     /// Deletes the item.
     Delete,
 }
@@ -146,6 +148,41 @@ pub struct FieldReplacement {
     pub tags: Option<Vec<String>>,
 }
 
+/// Computes new fields of a note from its present ones, in the transaction that stores them. Fails with
+/// the reason for the caller.
+#[derive(Clone)]
+pub struct NoteRewrite(Arc<RewriteFn>);
+
+type RewriteFn = dyn Fn(&NoteDraft) -> Result<FieldReplacement, String> + Send + Sync;
+
+impl NoteRewrite {
+    /// Wraps a function.
+    pub fn new(
+        compute: impl Fn(&NoteDraft) -> Result<FieldReplacement, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(compute))
+    }
+
+    /// Returns the new fields of a note.
+    pub fn compute(&self, note: &NoteDraft) -> Result<FieldReplacement, String> {
+        (self.0)(note)
+    }
+}
+
+impl fmt::Debug for NoteRewrite {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("NoteRewrite")
+    }
+}
+
+impl PartialEq for NoteRewrite {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for NoteRewrite {}
+
 /// Tags to add to and remove from an item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TagChange {
@@ -153,6 +190,8 @@ pub struct TagChange {
     pub add: Vec<String>,
     /// Tags to remove, in any case of letters, also if they are in `add`.
     pub remove: Vec<String>,
+    /// For a note: its text with these tags, if the text names them.
+    pub text: Option<NoteRewrite>,
 }
 
 /// Bounds of a journal.
@@ -209,7 +248,7 @@ mod tests {
 
     fn tags(before: &[&str], add: &[&str], remove: &[&str]) -> Option<Vec<String>> {
         let own = |tags: &[&str]| tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>();
-        TagChange { add: own(add), remove: own(remove) }.apply_to(&own(before))
+        TagChange { add: own(add), remove: own(remove), text: None }.apply_to(&own(before))
     }
 
     #[test]

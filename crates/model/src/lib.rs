@@ -29,7 +29,7 @@ mod uri;
 pub use cancel::CancelFlag;
 pub use change::{
     Change, ChangeAction, ChangeAuthor, ChangedItem, Edit, FieldReplacement, JournalLimits,
-    MAX_CONTENT_CHARS, TagChange,
+    MAX_CONTENT_CHARS, NoteRewrite, TagChange,
 };
 pub use deadline::Deadline;
 pub use draft::{

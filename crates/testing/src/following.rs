@@ -43,7 +43,7 @@ pub fn check_following<S: Source + Clone>(source: &S, drafts: &[Draft], word: &s
     servers[0].save_draft(&edited);
     if servers[1].source.name() != SourceName::Chats {
         let id = servers[1].suggest_items("", 1).values.remove(0);
-        let tagging = TagChange { add: vec!["zyzzyva".to_owned()], remove: Vec::new() };
+        let tagging = TagChange { add: vec!["zyzzyva".to_owned()], remove: Vec::new(), text: None };
         servers[1].apply_change(&Change::Tag { id: ItemId::Text(id), tagging }).expect("tagged");
         assert_eq!(servers[0].search("zyzzyva").len(), 1, "the other server finds the tag");
     }

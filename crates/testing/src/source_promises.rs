@@ -197,7 +197,7 @@ fn check_suggestions<S: Source>(bench: &SourceFixture<S>, drafts: &[Draft]) {
 
 fn check_tagging<S: Source>(bench: &SourceFixture<S>, drafts: &[Draft]) {
     let id = bench.suggest_items("", 1).values.remove(0);
-    let tagging = TagChange { add: vec!["zyzzyva".to_owned()], remove: Vec::new() };
+    let tagging = TagChange { add: vec!["zyzzyva".to_owned()], remove: Vec::new(), text: None };
     let tag = Change::Tag { id: ItemId::Text(id.clone()), tagging };
     let before =
         bench.load_item(id.as_str(), RetrievalOptions::default()).expect("it is there").meta;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use rusqlite::{Row, named_params};
 use vademecum_model::{
-    ChangedItem, Draft, DraftBody, Edit, FieldReplacement, ItemId, MAX_CONTENT_CHARS, SourceName,
-    TagChange, Timestamp, Uri,
+    ChangedItem, Draft, DraftBody, Edit, FieldReplacement, ItemId, MAX_CONTENT_CHARS, NoteDraft,
+    SourceName, TagChange, Timestamp, Uri,
 };
 use vademecum_source::{SourceError, record_local_change, record_local_item};
 use vademecum_store::Writer;
@@ -16,13 +16,16 @@ use super::{
 };
 use crate::item_table::{ITEM_STATEMENTS, KEYWORD_TABLES};
 
+/// Maximum text length of a note that was longer than what can be written in the library when it was
+/// imported, in characters (code points). Its file, of at most 16 MiB, holds the text in any encoding.
+const MAX_IMPORTED_CHARS: usize = 4_000_000;
+
 /// The columns of a stored note that edits need.
 struct StoredNote {
     row: i64,
     id: String,
-    content: String,
     version: i64,
-    tags: Vec<String>,
+    draft: NoteDraft,
 }
 
 /// Creates a note in the library. Its preferred identifier is used if it is free.
@@ -38,21 +41,20 @@ pub(crate) fn create_note(writer: &Writer<'_>, draft: &Draft) -> Result<ChangedI
     Ok(ChangedItem { is_new: true, ..to_written(find_note(writer, &id)?) })
 }
 
-/// Changes the tags of a note. A change without effect leaves the version as it is.
+/// Changes the tags of a note, and its text if that names them. A change without effect leaves the
+/// version as it is.
 pub(crate) fn update_tags(
     writer: &Writer<'_>,
     id: &ItemId,
     tagging: &TagChange,
 ) -> Result<ChangedItem, SourceError> {
     let note = find_note(writer, id)?;
-    match tagging.apply_to(&note.tags) {
-        None => Ok(to_written(note)),
-        Some(tags) => apply_replacement(
-            writer,
-            &note,
-            &FieldReplacement { tags: Some(tags), ..FieldReplacement::default() },
-        ),
-    }
+    let Some(tags) = tagging.apply_to(&note.draft.tags) else { return Ok(to_written(note)) };
+    let rewritten = tagging.text.as_ref().map(|text| text.compute(&note.draft)).transpose();
+    let rewritten = rewritten.map_err(SourceError::Refused)?;
+    let content = rewritten.and_then(|rewritten| rewritten.content);
+    let replacement = FieldReplacement { tags: Some(tags), content, title: None };
+    apply_replacement(writer, &note, &replacement)
 }
 
 /// Edits or deletes a note. Fails if `version` is given and is not the stored version.
@@ -66,23 +68,23 @@ pub(crate) fn edit_note(
     if let Some(expected) = version.filter(|expected| *expected != note.version) {
         return Err(SourceError::stale(&note_uri(&note), expected, note.version));
     }
-    match edit {
+    let stored = &note.draft.content;
+    let replacement = match edit {
         Edit::Append(text) => {
-            let content = Some(append_line(&note.content, &like_line_ends(text, &note.content))?);
-            apply_replacement(
-                writer,
-                &note,
-                &FieldReplacement { content, ..FieldReplacement::default() },
-            )
+            let content = Some(append_line(stored, &like_line_ends(text, stored)));
+            FieldReplacement { content, ..FieldReplacement::default() }
         }
-        Edit::Replace(replacement) => {
-            let content = replacement.content.as_ref();
-            let content = content.map(|text| like_line_ends(text, &note.content).into_owned());
-            let replacement = FieldReplacement { content, ..replacement.clone() };
-            apply_replacement(writer, &note, &replacement)
-        }
-        Edit::Delete => delete_note(writer, note),
+        Edit::Replace(replacement) => replacement.clone(),
+        Edit::Rewrite(rewrite) => rewrite.compute(&note.draft).map_err(SourceError::Refused)?,
+        Edit::Delete => return delete_note(writer, note),
+    };
+    let content = replacement.content.as_ref();
+    let content = content.map(|text| with_last_line_end(like_line_ends(text, stored), stored));
+    if let Some(content) = &content {
+        check_length(content, stored)?;
     }
+    let content = content.map(Cow::into_owned);
+    apply_replacement(writer, &note, &FieldReplacement { content, ..replacement })
 }
 
 /// Returns `text` with the line ends of `model`, if all of those are CRLF.
@@ -94,20 +96,40 @@ fn like_line_ends<'t>(text: &'t str, model: &str) -> Cow<'t, str> {
     text.replace('\n', "\r\n").into()
 }
 
-/// Appends `more` to `content` on a line of its own. Fails if the result exceeds the maximum
-/// length.
-fn append_line(content: &str, more: &str) -> Result<String, SourceError> {
+/// Returns `text` with a line end if `model` has one.
+fn with_last_line_end<'t>(text: Cow<'t, str>, model: &str) -> Cow<'t, str> {
+    if text.is_empty() || text.ends_with('\n') || !model.ends_with('\n') {
+        return text;
+    }
+    let end = if model.ends_with("\r\n") { "\r\n" } else { "\n" };
+    [&text, end].concat().into()
+}
+
+/// Appends `more` to `content` on a line of its own.
+fn append_line(content: &str, more: &str) -> String {
     let has_end = content.is_empty() || content.ends_with('\n');
     let gap = if has_end { Cow::Borrowed("") } else { like_line_ends("\n", content) };
-    let content = [content, &gap, more].concat();
+    [content, &gap, more].concat()
+}
+
+/// Fails if an edit makes a text longer than the maximum. A longer text from a file may be edited while
+/// its file can hold it.
+fn check_length(content: &str, before: &str) -> Result<(), SourceError> {
+    // The byte length is cheaper than counting characters, and never smaller.
+    if content.len() <= MAX_CONTENT_CHARS {
+        return Ok(());
+    }
+    let most = match before.chars().count() {
+        long if long > MAX_CONTENT_CHARS => MAX_IMPORTED_CHARS,
+        _ => MAX_CONTENT_CHARS,
+    };
     let length = content.chars().count();
-    if length > MAX_CONTENT_CHARS {
+    if length > most {
         return Err(SourceError::Refused(format!(
-            "the note would have {length} characters, the limit is {MAX_CONTENT_CHARS}; start \
-             another one"
+            "the note would have {length} characters, the limit is {most}; start another one"
         )));
     }
-    Ok(content)
+    Ok(())
 }
 
 fn apply_replacement(
@@ -162,13 +184,13 @@ fn find_note(
 
 fn stored_note_from_row(row: &Row<'_>) -> rusqlite::Result<StoredNote> {
     let tags: String = row.get("tags")?;
-    Ok(StoredNote {
-        row: row.get("row")?,
-        id: row.get("id")?,
+    let draft = NoteDraft {
+        title: row.get("title")?,
         content: row.get("content")?,
-        version: row.get("version")?,
         tags: serde_json::from_str(&tags).unwrap_or_default(),
-    })
+        ..NoteDraft::default()
+    };
+    Ok(StoredNote { row: row.get("row")?, id: row.get("id")?, version: row.get("version")?, draft })
 }
 
 fn note_uri(note: &StoredNote) -> Uri {
@@ -181,14 +203,14 @@ fn to_written(note: StoredNote) -> ChangedItem {
         id: ItemId::Text(note.id),
         uri,
         version: note.version,
-        tags: note.tags,
+        tags: note.draft.tags,
         is_new: false,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use vademecum_model::{Change, NoteDraft, RetrievalMode, RetrievalOptions};
+    use vademecum_model::{Change, RetrievalMode, RetrievalOptions};
     use vademecum_testing::SourceFixture;
 
     use super::*;
@@ -222,7 +244,9 @@ mod tests {
     #[test]
     fn append_adds_text_on_new_line() {
         let bench = SourceFixture::new(Notes);
-        for (before, after) in [("", "x"), ("a", "a\nx"), ("a\n", "a\nx")] {
+        for (before, after) in
+            [("", "x"), ("a", "a\nx"), ("a\n", "a\nx\n"), ("a\r\n", "a\r\nx\r\n")]
+        {
             let note = bench.apply_change(&Change::Add(Box::new(note_draft(before)))).unwrap();
             let append = edit_change(&note.id, None, Edit::Append("x".to_owned()));
             assert_eq!(bench.apply_change(&append).unwrap().version, 2);

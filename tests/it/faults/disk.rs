@@ -156,7 +156,7 @@ fn full_disk_of_folder_delays_written_note() {
     let filler = inside.join(".filler");
     fs::write(&filler, vec![0; 4 << 20]).unwrap_err();
     let note = client.call_tool("notes.get", &json!({ "title": "A" }));
-    let text = format!("# A\n{}", "More. ".repeat(2_000));
+    let text = format!("# A\n{}\n", "More. ".repeat(2_000));
     let change = json!({ "note_id": note["meta"]["id"], "version": 1, "content": text });
     let written = client.call_tool("notes.update", &change);
     let problem = written["file_problem"].as_str().unwrap();

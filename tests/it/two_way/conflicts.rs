@@ -22,7 +22,7 @@ fn edits_of_both_sides_are_merged() {
     // The watcher has not seen the edit yet.
     vault.write("a.md", TEXT.replace("one", "ONE"));
     append(&client, &note, "agent");
-    let expected = format!("{}agent", TEXT.replace("one", "ONE"));
+    let expected = format!("{}agent\n", TEXT.replace("one", "ONE"));
     assert_eq!(vault.read("a.md"), expected);
     assert_eq!(read_note(&client, &note["id"]).0, expected);
     vault.write("a.md", expected.replace("two", "TWO"));
@@ -79,7 +79,7 @@ fn renamed_file_receives_the_change() {
     let note = note_titled(&client, "A");
     fs::rename(vault.folder().join("a.md"), vault.folder().join("b.md")).unwrap();
     append(&client, &note, "agent");
-    wait_until("the renamed file", || vault.read("b.md") == format!("{TEXT}agent"));
+    wait_until("the renamed file", || vault.read("b.md") == format!("{TEXT}agent\n"));
     assert_eq!(vault.files(), ["b.md", "c.md"]);
     assert_eq!(note_titled(&client, "A")["id"], note["id"]);
 }
@@ -116,5 +116,5 @@ fn change_of_agent_outlives_deleted_file() {
     append(&client, &note, "agent");
     fs::remove_file(vault.folder().join("a.md")).unwrap();
     assert_eq!(vault.import(&["--two-way"]).code, 0);
-    assert_eq!(vault.read("a.md"), format!("{TEXT}agent"));
+    assert_eq!(vault.read("a.md"), format!("{TEXT}agent\n"));
 }

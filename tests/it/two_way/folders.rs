@@ -66,7 +66,7 @@ fn logseq_graph_gets_page_properties() {
     let tea = note_titled(&client, "Tea");
     append(&client, &tea, "- Water");
     tag(&client, &tea, &json!({ "add": ["drink"] }));
-    assert_eq!(vault.read("pages/Tea.md"), "tags:: drink\n- Leaves\n- Water");
+    assert_eq!(vault.read("pages/Tea.md"), "tags:: drink\n- Leaves\n- Water\n");
     let note = json!({ "title": "A/B", "content": "- x", "tags": ["t"] });
     assert_eq!(client.call_tool("notes.create", &note)["file"], "pages/A B.md");
     assert_eq!(vault.read("pages/A B.md"), "tags:: t\ntitle:: A/B\n- x");
@@ -91,7 +91,7 @@ fn folder_of_settings_is_followed() {
     };
     wait_until("the first import", || finds("one"));
     append(&client, &note_titled(&client, "A"), "two");
-    assert_eq!(fs::read_to_string(folder.join("a.md")).unwrap(), "# A\none\ntwo");
+    assert_eq!(fs::read_to_string(folder.join("a.md")).unwrap(), "# A\none\ntwo\n");
     let note = json!({ "title": "New", "content": "x" });
     assert_eq!(client.call_tool("notes.create", &note)["file"], "In/New.md");
     fs::write(folder.join("b.md"), "zebra").unwrap();
@@ -110,7 +110,7 @@ fn closed_folder_is_no_longer_written() {
     let closed = vault.import(&["--one-way"]);
     assert!(closed.code == 0 && closed.stderr.contains("imported only"), "{closed:?}");
     assert_eq!(append(&client, &note, "two")["file"], Value::Null);
-    assert_eq!(vault.read("a.md"), "# A\none");
+    assert_eq!(vault.read("a.md"), "# A\none\n");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn links_in_folder_are_not_followed() {
     assert_eq!(fs::read_to_string(outside.path().join("a.md")).unwrap(), "# A\n");
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
     wait_until("the renamed file", || {
-        fs::read_to_string(vault.folder().join("moved/a.md")).is_ok_and(|text| text == "# A\ntwo")
+        fs::read_to_string(vault.folder().join("moved/a.md")).is_ok_and(|text| text == "# A\ntwo\n")
     });
 }
 
@@ -185,7 +185,7 @@ fn missing_folder_keeps_all_notes() {
     assert!(written["file_problem"].as_str().unwrap().contains("is empty"), "{written}");
     fs::remove_dir(vault.folder()).unwrap();
     fs::rename(&away, vault.folder()).unwrap();
-    wait_until("the changes", || vault.read("a.md") == "# A\ntwo\nthree");
+    wait_until("the changes", || vault.read("a.md") == "# A\ntwo\nthree\n");
     note_titled(&client, "B");
 }
 

@@ -3,7 +3,10 @@
 
 mod conflicts;
 mod folders;
+mod moves;
+mod odd_files;
 mod two_writers;
+mod undo;
 
 use std::{
     fs,
@@ -133,19 +136,19 @@ fn changes_of_note_are_written_to_file() {
     let plan = note_titled(&client, "Plan");
     let written = append(&client, &plan, "two");
     assert_eq!((&written["file"], &written["file_problem"]), (&json!("Plan.md"), &Value::Null));
-    assert_eq!(vault.read("Plan.md"), "---\ntags: [work]\nstatus: open\n---\n# Plan\none\ntwo");
+    assert_eq!(vault.read("Plan.md"), "---\ntags: [work]\nstatus: open\n---\n# Plan\none\ntwo\n");
     tag(&client, &plan, &json!({ "add": ["big idea"], "remove": ["work"] }));
     update(&client, &plan, &json!({ "title": "Great plan" }));
     assert_eq!(
         vault.read("Plan.md"),
-        "---\ntags: [big idea]\nstatus: open\n---\n# Great plan\none\ntwo"
+        "---\ntags: [big idea]\nstatus: open\n---\n# Great plan\none\ntwo\n"
     );
     let tagged = tag(&client, &plan, &json!({ "add": ["Zeal", "able"] }));
     assert_eq!(tagged["file_problem"], Value::Null, "the order of tags is not kept: {tagged}");
     let list = note_titled(&client, "List");
     tag(&client, &list, &json!({ "add": ["shop"] }));
     append(&client, &list, "* Bread");
-    assert_eq!(vault.read("list.org"), "#+title: List\n#+filetags: :home:shop:\n* Milk\n* Bread");
+    assert_eq!(vault.read("list.org"), "#+title: List\n#+filetags: :home:shop:\n* Milk\n* Bread\n");
     let plain = note_titled(&client, "plain");
     append(&client, &plain, "More.");
     let tagged = tag(&client, &plain, &json!({ "add": ["x"] }));
@@ -179,24 +182,25 @@ fn encoding_and_line_ends_are_kept() {
     let server = vault.library.serve_with_settings(WRITE_ENABLED);
     let client = server.client();
     append(&client, &note_titled(&client, "Ends"), "two\nthree");
-    assert_eq!(vault.read("crlf.md"), "# Ends\r\none\r\ntwo\r\nthree");
+    assert_eq!(vault.read("crlf.md"), "# Ends\r\none\r\ntwo\r\nthree\r\n");
     tag(&client, &note_titled(&client, "Ends"), &json!({ "add": ["x"] }));
     assert!(vault.read("crlf.md").starts_with("---\r\ntags:\r\n  - x\r\n---\r\n# Ends\r\n"));
     append(&client, &note_titled(&client, "Wide"), "🍞");
-    let wide: Vec<u8> = "\u{feff}# Wide\né\n🍞".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let wide: Vec<u8> =
+        "\u{feff}# Wide\né\n🍞\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_eq!(vault.bytes("wide.md"), wide);
     append(&client, &note_titled(&client, "Mark"), "two");
-    assert_eq!(vault.read("mark.md"), "\u{feff}# Mark\none\ntwo");
+    assert_eq!(vault.read("mark.md"), "\u{feff}# Mark\none\ntwo\n");
     let note = note_titled(&client, "Legacy");
     append(&client, &note, "\u{e4}\u{f6}");
-    assert_eq!(vault.bytes("legacy.md"), [&legacy[..], b"\xe4\xf6"].concat());
+    assert_eq!(vault.bytes("legacy.md"), [&legacy[..], b"\xe4\xf6\n"].concat());
     let refused = append(&client, &note, "漢字");
     let problem = refused["file_problem"].as_str().unwrap();
     assert!(problem.contains("windows-1252") && problem.contains("UTF-8"), "{problem}");
-    assert_eq!(vault.bytes("legacy.md"), [&legacy[..], b"\xe4\xf6"].concat());
+    assert_eq!(vault.bytes("legacy.md"), [&legacy[..], b"\xe4\xf6\n"].concat());
     // The person follows the advice.
-    vault.write("legacy.md", "# Legacy\nDie süßen Brötchen müssen über Nacht gehen.\näö");
-    wait_until("the text to be written", || vault.read("legacy.md").ends_with("äö\n漢字"));
+    vault.write("legacy.md", "# Legacy\nDie süßen Brötchen müssen über Nacht gehen.\näö\n");
+    wait_until("the text to be written", || vault.read("legacy.md").ends_with("äö\n漢字\n"));
 }
 
 #[test]
@@ -216,9 +220,11 @@ fn deleted_note_moves_to_trash_and_back() {
     assert_eq!(undone.code, 0, "{undone:?}");
     assert_eq!(vault.read("Work/Plan.md"), "# Plan #keep\none #x\n");
     assert_eq!(read_note(&client, &plan["id"]).0, "# Plan #keep\none #x\n");
-    // A second file of the name does not replace the first in the trash.
+    // Another file of the name is not replaced in the trash.
+    vault.write(".trash/Work/Plan.md", "other");
     client.call_tool("notes.delete", &json!({ "note_id": plan["id"] }));
-    assert!(vault.folder().join(".trash/Work/Plan 2.md").exists());
+    assert_eq!(vault.read(".trash/Work/Plan.md"), "other");
+    assert_eq!(vault.read(".trash/Work/Plan 2.md"), "# Plan #keep\none #x\n");
 }
 
 #[test]

@@ -193,6 +193,14 @@ impl SourceHandle {
         self.read(deadline, Source::source_stats).await
     }
 
+    /// Returns the origins from which an item was imported, and those of files that it is to get.
+    pub async fn item_origins(&self, id: String) -> Result<Vec<String>, SourceError> {
+        self.read(Deadline::after(LIST_TIMEOUT), move |source, reader| {
+            Ok(vademecum_source::item_origins(reader, source.name().as_str(), &id)?)
+        })
+        .await
+    }
+
     /// Returns the items of the origins that start with `prefix` that were changed in the library.
     pub async fn list_local_changes(
         &self,

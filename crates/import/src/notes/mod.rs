@@ -12,7 +12,9 @@ mod obsidian;
 mod org;
 mod text_notes;
 
-pub use self::note_edit::{appended_text, edit_note_text};
+pub use self::note_edit::{
+    InsertPlace, appended_text, edit_note_text, insert_text, replace_parts, set_properties,
+};
 pub(crate) use self::{
     google_keep::KeepImporter, html_notes::HtmlNoteImporter, logseq::LogseqImporter,
     notion::NotionImporter, org::OrgImporter, text_notes::NoteImporter,

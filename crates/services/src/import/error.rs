@@ -22,6 +22,18 @@ pub enum ImportError {
     /// The library does not have this source.
     #[error("source `{0}` is not available")]
     MissingSource(SourceName),
+    /// A followed folder has none of the files that it had at the last import.
+    #[error(
+        "the folder {} has none of its {files} files of the last import: perhaps a file system is not \
+         mounted there. Nothing is changed. If this is right, run `vademecum import` with the folder \
+         once", path.display()
+    )]
+    LostFolder {
+        /// The folder.
+        path: PathBuf,
+        /// Number of files of the last import.
+        files: usize,
+    },
     /// The directory of a tldw server cannot be used.
     #[error(transparent)]
     Tldw(#[from] TldwError),

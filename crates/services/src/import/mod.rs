@@ -3,14 +3,17 @@
 //! Start with `pipeline`.
 
 mod batch;
+mod deletions;
 mod error;
 mod explain;
+mod known_files;
 mod named_path;
 mod options;
 mod pipeline;
 mod quota;
 mod read_ahead;
 mod redaction;
+mod renames;
 mod selection;
 mod sessions;
 mod skipped;

@@ -1,27 +1,32 @@
 //! Imports files: reads ahead in parallel, saves in order, and records each file in the ledger.
 
 use std::{
-    collections::{BTreeSet, HashMap},
-    io::ErrorKind,
-    path::{Path, PathBuf},
+    collections::{BTreeSet, HashMap, HashSet},
+    path::PathBuf,
     sync::Arc,
 };
 
-use vademecum_actors::{Library, OriginParts, SourceHandle, error_chain};
+use vademecum_actors::{Library, SourceHandle};
 use vademecum_import as import;
 use vademecum_import::{
     FileEntry, ImportAttempt, ImportOutcome, Importer, Ledger, LedgerEntry, Problem, ReaderPool,
+    placeholder_of,
 };
-use vademecum_model::{Draft, SaveOutcome, SourceName, Uri};
+use vademecum_model::{Draft, DraftBody, SaveOutcome, SourceName, Uri};
 use vademecum_source::SourceError;
 
 use super::{
     batch::ImportBatch,
     error::ImportError,
+    known_files::{
+        check_folders, file_origin, file_problem, is_gone, is_single_note, known_entries, paths_of,
+        renames_of, sources_of, text_of,
+    },
     options::ImportOptions,
     quota::refused_items,
     read_ahead::{ReadAheadFile, read_ahead},
     redaction::{SecretHandling, redact_sessions},
+    renames::{MAX_COMPARED, MAX_COMPARED_BYTES, closeness},
     selection::{SelectedFile, select_changed},
     summary::ImportSummary,
 };
@@ -38,12 +43,16 @@ pub async fn import_files(
     let ledger = library.ledger();
     let mut summary = ImportSummary::new(options.dry_run);
     summary.add_named_paths(&listing.named_paths);
-    for problem in listing.skipped {
-        summary.add_skipped(&problem.place, String::new(), problem.reason);
+    for problem in &listing.skipped {
+        summary.add_skipped(&problem.place, String::new(), problem.reason.clone());
     }
     let mut known = known_entries(&ledger, &listing.named_paths, options.kind)?;
     // An empty folder is most likely a file system that is not mounted, so nothing is removed.
     let follows = options.follow_deletions && !listing.files.is_empty();
+    if follows {
+        check_folders(library, &listing, &known).await?;
+    }
+    let listed = if follows { paths_of(&listing.files) } else { HashSet::new() };
     let selected = select_changed(listing.files, &mut known, options, &mut summary);
     if !options.dry_run {
         ledger.record_entries(&selected.confirmed, &[])?;
@@ -54,6 +63,8 @@ pub async fn import_files(
         options,
         follows_deletions: follows,
         deleted: known,
+        listed,
+        unplaced: Vec::new(),
         previous: selected.previous,
         summary,
     };
@@ -84,6 +95,8 @@ pub async fn import_entries(
         options,
         follows_deletions: false,
         deleted: HashMap::new(),
+        listed: HashSet::new(),
+        unplaced: Vec::new(),
         previous: selected.previous,
         summary,
     };
@@ -91,32 +104,22 @@ pub async fn import_entries(
     job.run(selected.changed, &progress).await
 }
 
-/// Returns the ledger entries of the named files and folders, by path.
-fn known_entries(
-    ledger: &Ledger,
-    named: &[PathBuf],
-    kind: Option<SourceName>,
-) -> Result<HashMap<PathBuf, LedgerEntry>, ImportError> {
-    let mut known = HashMap::new();
-    for path in named {
-        let below = ledger.entries_below(path)?.into_iter().filter(|entry| entry.asked == kind);
-        known.extend(below.map(|entry| (entry.path.clone(), entry)));
-    }
-    Ok(known)
-}
-
 /// An import in progress.
-struct ImportJob<'l> {
-    library: &'l Library,
-    ledger: Ledger,
-    options: &'l ImportOptions,
+pub(super) struct ImportJob<'l> {
+    pub(super) library: &'l Library,
+    pub(super) ledger: Ledger,
+    pub(super) options: &'l ImportOptions,
     /// If set, the items of deleted files are removed.
-    follows_deletions: bool,
+    pub(super) follows_deletions: bool,
     /// Ledger entries whose files do not exist any more.
-    deleted: HashMap<PathBuf, LedgerEntry>,
+    pub(super) deleted: HashMap<PathBuf, LedgerEntry>,
+    /// All files that were listed, if deletions are followed.
+    pub(super) listed: HashSet<PathBuf>,
+    /// New files that may be deleted ones with another name and text.
+    pub(super) unplaced: Vec<(LedgerEntry, Vec<Draft>)>,
     /// Ledger entries of the files that are read again.
-    previous: HashMap<PathBuf, LedgerEntry>,
-    summary: ImportSummary,
+    pub(super) previous: HashMap<PathBuf, LedgerEntry>,
+    pub(super) summary: ImportSummary,
 }
 
 impl ImportJob<'_> {
@@ -126,6 +129,23 @@ impl ImportJob<'_> {
         progress: &ProgressCallback,
     ) -> Result<ImportSummary, ImportError> {
         let mut counter = ProgressCounter::start(progress, "files", files.len());
+        self.read_files(files, &mut counter).await?;
+        if self.follows_deletions && !self.deleted.is_empty() {
+            let late = self.list_late_files()?;
+            self.read_files(late, &mut counter).await?;
+        }
+        drop(counter);
+        self.place_renamed().await?;
+        self.handle_deleted().await?;
+        Ok(self.summary.finish())
+    }
+
+    /// Reads files and saves what they hold.
+    async fn read_files(
+        &mut self,
+        files: Vec<SelectedFile>,
+        counter: &mut ProgressCounter<'_>,
+    ) -> Result<(), ImportError> {
         // Each user has a folder.
         let owner = self.library.folder().to_string_lossy().into_owned();
         let pool = ReaderPool::new(self.options.limits, &owner);
@@ -140,10 +160,24 @@ impl ImportJob<'_> {
                 self.save_batch(std::mem::take(&mut batch)).await?;
             }
         }
-        self.save_batch(batch).await?;
-        drop(counter);
-        self.handle_deleted().await?;
-        Ok(self.summary.finish())
+        self.save_batch(batch).await
+    }
+
+    /// Lists the folders once more, and returns the files that were missed: a file that is moved while
+    /// its folders are listed may be in neither at that moment, and counts as deleted. What exists
+    /// does not count as deleted.
+    fn list_late_files(&mut self) -> Result<Vec<SelectedFile>, ImportError> {
+        let mut files = import::walk_files(&self.options.paths).files;
+        let present = paths_of(&files);
+        let is_there = |path: &PathBuf| present.contains(path) || placeholder_of(path).exists();
+        self.deleted.retain(|path, _| !is_there(path));
+        files.retain(|file| !self.listed.contains(&file.path));
+        let mut known = HashMap::new();
+        let selected = select_changed(files, &mut known, self.options, &mut self.summary);
+        if !self.options.dry_run {
+            self.ledger.record_entries(&selected.confirmed, &[])?;
+        }
+        Ok(selected.changed)
     }
 
     /// Adds a file that has been read to the batch.
@@ -164,12 +198,14 @@ impl ImportJob<'_> {
         let format = read.importer.map(|importer| importer.format_name().to_owned());
         entry.format = format.or(read.unsupported);
         (entry.stamp, entry.digest) = (read.stamp, read.digest);
+        let mut has_versions = false;
         let mut drafts = match read.result {
             Ok(reading) => {
                 entry.problems = reading.problems;
                 if reading.is_cut {
                     entry.mark_cut(seconds.unwrap_or(self.options.limits.seconds.get()));
                 }
+                has_versions = reading.versions.is_some();
                 if let Some(versions) = reading.versions {
                     batch.versions.push((batch.files.len(), versions));
                 }
@@ -191,31 +227,85 @@ impl ImportJob<'_> {
         if source.is_some()
             && let Some(before) = self.find_renamed(&entry)
         {
-            let (from, to) = (file_origin(&before.path), file_origin(&entry.path));
-            if self.options.dry_run {
-                for draft in &mut drafts {
-                    draft.origin = draft.origin.replace(&to, &from);
-                    draft.digest.clear();
-                }
-            } else {
-                for source in sources_of(&before) {
-                    self.source_handle(source)?.rename_origin(from.clone(), to.clone()).await?;
-                }
-                batch.renamed.push(before);
-            }
+            self.rename(before, (&entry, &mut drafts), batch).await?;
+        } else if !has_versions && self.may_be_renamed(&entry, &drafts) {
+            self.unplaced.push((entry, drafts));
+            return Ok(());
         }
         batch.add(entry, drafts);
+        Ok(())
+    }
+
+    /// Moves the items of a file to its new name.
+    async fn rename(
+        &self,
+        before: LedgerEntry,
+        (entry, drafts): (&LedgerEntry, &mut [Draft]),
+        batch: &mut ImportBatch,
+    ) -> Result<(), ImportError> {
+        let (from, to) = (file_origin(&before.path), file_origin(&entry.path));
+        if self.options.dry_run {
+            for draft in drafts {
+                draft.origin = draft.origin.replace(&to, &from);
+                draft.digest.clear();
+            }
+            return Ok(());
+        }
+        for source in sources_of(&before) {
+            self.source_handle(source)?.rename_origin(from.clone(), to.clone()).await?;
+        }
+        batch.renamed.push(before);
         Ok(())
     }
 
     /// Returns the ledger entry of a deleted file with the same content and source: this file was
     /// renamed from it.
     fn find_renamed(&mut self, entry: &LedgerEntry) -> Option<LedgerEntry> {
-        let same = |gone: &LedgerEntry| {
+        let same = |gone: &&LedgerEntry| {
             gone.digest.is_some() && gone.digest == entry.digest && gone.source == entry.source
         };
-        let path = self.deleted.values().find(|gone| same(gone))?.path.clone();
+        let of_deleted = self.deleted.values().filter(same);
+        let best = of_deleted.max_by_key(|gone| closeness(&gone.path, &entry.path));
+        let path = best?.path.clone();
         self.deleted.remove(&path)
+    }
+
+    /// Returns `true` for a new file with one note, which may be a deleted one with another name and
+    /// text.
+    fn may_be_renamed(&self, entry: &LedgerEntry, drafts: &[Draft]) -> bool {
+        let [Draft { body: DraftBody::Note(note), .. }] = drafts else { return false };
+        let waiting = self.unplaced.iter().map(|(entry, _)| entry.stamp.size).sum::<u64>();
+        let has_room = usize::try_from(waiting).is_ok_and(|bytes| bytes < MAX_COMPARED_BYTES);
+        has_room
+            && self.unplaced.len() < MAX_COMPARED
+            && !note.content.is_empty()
+            && !self.previous.contains_key(&entry.path)
+            && self.deleted.values().any(is_single_note)
+    }
+
+    /// Saves the new files that were not known by their content, with the items of deleted files from
+    /// which they were renamed.
+    async fn place_renamed(&mut self) -> Result<(), ImportError> {
+        let unplaced = std::mem::take(&mut self.unplaced);
+        if unplaced.is_empty() {
+            return Ok(());
+        }
+        let deleted = self.deleted.values().filter(|entry| is_single_note(entry));
+        let renames = renames_of(self.library, deleted).await?;
+        let texts: Vec<(PathBuf, &str)> = unplaced.iter().filter_map(text_of).collect();
+        let mut renamed = renames.find(&texts);
+        let mut batch = ImportBatch::default();
+        for (entry, mut drafts) in unplaced {
+            let before = renamed.remove(&entry.path).and_then(|path| self.deleted.remove(&path));
+            if let Some(before) = before {
+                self.rename(before, (&entry, &mut drafts), &mut batch).await?;
+            }
+            batch.add(entry, drafts);
+            if batch.is_full() {
+                self.save_batch(std::mem::take(&mut batch)).await?;
+            }
+        }
+        self.save_batch(batch).await
     }
 
     /// Saves a batch and records the outcome of its files in the ledger.
@@ -305,35 +395,6 @@ impl ImportJob<'_> {
         Ok(())
     }
 
-    /// Handles the items that a file had before and has no longer. A document that was the whole file
-    /// is removed if the file is now read as something else. Items of parts are kept, unless
-    /// deletions are followed and the whole file could be read.
-    async fn handle_dropped_items(
-        &mut self,
-        entry: &LedgerEntry,
-        origins: Vec<String>,
-    ) -> Result<(), ImportError> {
-        let Some(before) = self.previous.remove(&entry.path) else { return Ok(()) };
-        let mut dropped = before.items.iter().filter(|item| !entry.items.contains(item)).count();
-        if dropped == 0 || entry.items.is_empty() || self.options.dry_run {
-            return Ok(());
-        }
-        let whole = file_origin(&entry.path);
-        let mut removed = 0;
-        if !origins.contains(&whole) {
-            removed = self.remove_origins(&before, &OriginParts::Whole).await?;
-            self.summary.count_replaced(&entry.path, removed);
-        }
-        dropped = dropped.saturating_sub(removed);
-        if self.follows_deletions && entry.problems.is_empty() {
-            removed = self.remove_origins(&before, &OriginParts::Except(origins)).await?;
-            self.summary.add_dropped(&entry.path, removed, true);
-            dropped = dropped.saturating_sub(removed);
-        }
-        self.summary.add_dropped(&entry.path, dropped, false);
-        Ok(())
-    }
-
     /// Saves drafts, until a quota is reached. A dry run only computes the results.
     async fn save_drafts(
         &self,
@@ -378,47 +439,7 @@ impl ImportJob<'_> {
         Ok(SavedDrafts { answers, refusal: None })
     }
 
-    /// Reports deleted files. Their items are kept, unless deletions are followed.
-    async fn handle_deleted(&mut self) -> Result<(), ImportError> {
-        let mut gone: Vec<LedgerEntry> = std::mem::take(&mut self.deleted).into_values().collect();
-        gone.sort_by(|one, other| one.path.cmp(&other.path));
-        let (mut missing, mut forgotten) = (Vec::new(), Vec::new());
-        for mut entry in gone {
-            let held = matches!(entry.outcome, ImportOutcome::Imported | ImportOutcome::Missing);
-            let removes = held && self.follows_deletions;
-            if removes && self.remove_origins(&entry, &OriginParts::All).await? > 0 {
-                self.summary.removed(&entry);
-                forgotten.push(entry);
-            } else if held {
-                entry.outcome = ImportOutcome::Missing;
-                self.summary.count_file(&entry);
-                missing.push(entry);
-            } else {
-                forgotten.push(entry);
-            }
-        }
-        if !self.options.dry_run {
-            self.ledger.record_entries(&missing, &forgotten)?;
-        }
-        Ok(())
-    }
-
-    /// Removes items of a file and returns their number. Items of an export file are kept: they
-    /// belong to the exporting service and not to the file.
-    async fn remove_origins(
-        &self,
-        entry: &LedgerEntry,
-        parts: &OriginParts,
-    ) -> Result<usize, ImportError> {
-        let mut removed = 0;
-        for source in sources_of(entry) {
-            let origin = file_origin(&entry.path);
-            removed += self.source_handle(source)?.remove_origin(origin, parts.clone()).await?;
-        }
-        Ok(removed)
-    }
-
-    fn source_handle(&self, source: SourceName) -> Result<&SourceHandle, ImportError> {
+    pub(super) fn source_handle(&self, source: SourceName) -> Result<&SourceHandle, ImportError> {
         self.library.source(source).ok_or(ImportError::MissingSource(source))
     }
 }
@@ -430,31 +451,4 @@ struct SavedDrafts {
     answers: Vec<Result<SaveOutcome, SourceError>>,
     /// Quota that prevented the others.
     refusal: Option<String>,
-}
-
-/// Returns `true` if there is no file with this path.
-fn is_gone(path: &Path) -> bool {
-    path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
-}
-
-/// Returns the sources of the items of a file.
-fn sources_of(entry: &LedgerEntry) -> BTreeSet<SourceName> {
-    let of_items = entry.items.iter().filter_map(|item| item.parse::<Uri>().ok());
-    of_items.map(|uri| uri.source).chain(entry.source).collect()
-}
-
-/// Returns the origin of an item that is a whole file.
-fn file_origin(path: &Path) -> String {
-    format!("file:{}", path.display())
-}
-
-/// Returns a problem that concerns a whole file or item. The path is removed from the start of the
-/// reason, because callers print it as well.
-fn file_problem(path: &Path, error: &dyn std::error::Error) -> Problem {
-    let reason = error_chain(error);
-    let path = path.display();
-    let bare = [format!("{path} "), format!("cannot read {path}: ")]
-        .into_iter()
-        .find_map(|path| reason.strip_prefix(&path).map(str::to_owned));
-    Problem { place: String::new(), reason: bare.unwrap_or(reason) }
 }

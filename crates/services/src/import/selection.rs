@@ -2,7 +2,9 @@
 
 use std::{collections::HashMap, io::ErrorKind, path::PathBuf};
 
-use vademecum_import::{FileEntry, FileStamp, LedgerEntry};
+use vademecum_import::{
+    FileEntry, FileStamp, ImportOutcome, LedgerEntry, Problem, sync_copy_reason,
+};
 
 use super::{options::ImportOptions, summary::ImportSummary};
 
@@ -45,6 +47,21 @@ pub(super) fn select_changed(
             }
             Err(_) => FileStamp::default(),
         };
+        let before = known.get(&found.path);
+        if let Some(reason) = sync_copy_reason(&found.path)
+            && found.root.is_some()
+            && before.is_none_or(|entry| entry.items.is_empty())
+        {
+            let before = known.remove(&found.path);
+            let mut entry = LedgerEntry::new(found.path, options.kind, found.root);
+            (entry.outcome, entry.stamp) = (ImportOutcome::Skipped, stamp);
+            entry.problems = vec![Problem { place: String::new(), reason: reason.to_owned() }];
+            summary.count_file(&entry);
+            if before.is_none_or(|before| before.stamp != stamp) {
+                selected.confirmed.push(entry);
+            }
+            continue;
+        }
         let mut seconds = None;
         match known.remove(&found.path) {
             Some(entry) if entry.is_up_to_date(stamp, options.limits) => {

@@ -189,6 +189,12 @@ impl ImportSummary {
         *which(&mut self.sources.entry(source).or_default().items) += 1;
     }
 
+    /// Returns the items that contradicted their files, each with the new item that keeps the
+    /// library's version.
+    pub(crate) fn conflicts(&self) -> impl Iterator<Item = (&Uri, &Uri)> {
+        self.conflicts.iter().map(|conflict| (&conflict.uri, &conflict.copy))
+    }
+
     /// Lists a file that changed the library. It is `new` if all of its items are new, else
     /// `updated`.
     pub(super) fn list_changed_file(&mut self, path: &Path, saved: &SaveOutcome) {

@@ -38,6 +38,8 @@ pub struct NoteFileStatus {
     pub path: String,
     /// Reason why the change is not in the file.
     pub problem: Option<String>,
+    /// File beside it that has the change, because the same lines were changed in the file.
+    pub conflict: Option<String>,
 }
 
 impl FollowedFolders {
@@ -85,7 +87,7 @@ impl FollowedFolders {
 
     /// Returns the two-way folders of a user. Reads the ledger on a blocking thread, because it may
     /// wait for an archive.
-    async fn read_two_way_folders(
+    pub(super) async fn read_two_way_folders(
         &self,
         user: &UserId,
         library: &Library,
@@ -168,6 +170,7 @@ impl FollowedFolders {
         let failed = |error: SyncError| NoteFileStatus {
             path: relative_path(&folder.path, path),
             problem: Some(vademecum_actors::error_chain(&error)),
+            conflict: None,
         };
         let lock = match SyncLock::acquire(library, TOOL_LOCK_TIMEOUT).await {
             Ok(lock) => lock,
@@ -178,9 +181,12 @@ impl FollowedFolders {
         match sync_folder(library, folder, scope, limits, &progress, &lock).await {
             Ok(report) => {
                 let path = report.files.get(&item.id).map_or(path, PathBuf::as_path);
+                let copy = report.conflicts.get(&item.id);
+                let copy = copy.and_then(|copy| report.files.get(copy));
                 NoteFileStatus {
                     path: relative_path(&folder.path, path),
                     problem: report.problems.get(path).or(report.refusals.get(path)).cloned(),
+                    conflict: copy.map(|copy| relative_path(&folder.path, copy)),
                 }
             }
             Err(error) => failed(error),
@@ -204,6 +210,7 @@ impl FollowedFolders {
             problems.extend(unwritten.map(|(path, reason)| NoteFileStatus {
                 path: path.display().to_string(),
                 problem: Some(reason),
+                conflict: None,
             }));
         }
         Ok(problems)

@@ -3,6 +3,7 @@
 //!
 //! Start with `sync`, then read `write_back`.
 
+mod file_text;
 mod folders;
 mod follow;
 mod note_file;

@@ -84,6 +84,11 @@ impl NoteFile {
         read_bounded(&file).map(Some)
     }
 
+    /// Returns `true` if the permissions of the file allow nobody to write it.
+    pub(super) fn is_read_only(&self) -> io::Result<bool> {
+        Ok(self.folder.open_file(&self.name)?.metadata()?.permissions().readonly())
+    }
+
     /// Creates the file. Returns `false` if a file of this name exists.
     pub(super) fn create(&self, bytes: &[u8]) -> io::Result<bool> {
         let new = TemporaryFile::write(&self.folder, bytes, None)?;

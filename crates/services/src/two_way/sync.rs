@@ -60,6 +60,9 @@ pub struct SyncReport {
     pub problems: BTreeMap<PathBuf, String>,
     /// Reasons why files do not say all of their notes, by path. Writing them again would not help.
     pub refusals: BTreeMap<PathBuf, String>,
+    /// Notes of which the file has other changes of the same lines, each with the new note that has the
+    /// library's version.
+    pub(crate) conflicts: BTreeMap<String, String>,
 }
 
 /// Error of a synchronization.
@@ -131,8 +134,8 @@ pub(super) struct FolderSync<'l> {
     options: ImportOptions,
     progress: &'l ProgressCallback,
     report: SyncReport,
-    /// The whole folder was imported: a missing file was not renamed.
-    is_imported: bool,
+    /// Files that were missing before the whole folder was imported: they were not renamed.
+    missing: BTreeSet<PathBuf>,
 }
 
 /// Synchronizes a folder with a library. The caller holds the lock.
@@ -161,7 +164,7 @@ pub async fn sync_folder(
         },
         progress,
         report: SyncReport::default(),
-        is_imported: false,
+        missing: BTreeSet::new(),
     };
     sync.run(scope).await
 }
@@ -207,21 +210,27 @@ impl FolderSync<'_> {
     }
 
     async fn import_folder(&mut self) -> Result<(), SyncError> {
-        self.is_imported = true;
         let summary = import_files(self.library, &self.options, self.progress).await?;
+        self.note_conflicts(&summary);
         // The first import of a synchronization is the one that found what others have changed.
         self.report.imported.get_or_insert(summary);
         Ok(())
     }
 
-    async fn import_paths(&self, paths: Vec<PathBuf>) -> Result<(), SyncError> {
+    async fn import_paths(&mut self, paths: Vec<PathBuf>) -> Result<(), SyncError> {
         if paths.is_empty() {
             return Ok(());
         }
         let root = Some(self.folder.path.clone());
         let files = paths.into_iter().map(|path| FileEntry { path, root: root.clone() }).collect();
-        import_entries(self.library, files, &self.options).await?;
+        let summary = import_entries(self.library, files, &self.options).await?;
+        self.note_conflicts(&summary);
         Ok(())
+    }
+
+    fn note_conflicts(&mut self, summary: &ImportSummary) {
+        let conflicts = summary.conflicts().map(|(item, copy)| (item.id.clone(), copy.id.clone()));
+        self.report.conflicts.extend(conflicts);
     }
 
     /// Writes the notes that differ from their files. Returns `true` if another round may have
@@ -234,21 +243,24 @@ impl FolderSync<'_> {
             return Ok(false);
         }
         let root = self.folder.path.clone();
-        let missing = if self.is_imported { MissingFile::WriteAgain } else { MissingFile::Report };
+        let missing = std::mem::take(&mut self.missing);
         let write = move || -> Vec<_> {
             let outcome = |change: &LocalChange| {
+                let was_missing = missing.contains(path_of(change));
                 // A person deleted the file of a note that had nothing new.
                 let is_deleted = !change.is_planned && !path_of(change).exists();
-                if missing == MissingFile::WriteAgain && is_deleted && is_written(change) {
+                if was_missing && is_deleted && is_written(change) {
                     return Ok(WriteOutcome::Trashed);
                 }
+                let missing =
+                    if was_missing { MissingFile::WriteAgain } else { MissingFile::Report };
                 write_back(&root, change, missing)
             };
             changes.into_iter().map(|change| (outcome(&change), change)).collect()
         };
         let outcomes = tokio::task::spawn_blocking(write).await;
         let outcomes = outcomes.map_err(|error| SyncError::Lock(io::Error::other(error)))?;
-        let (mut again, mut is_missing) = (Vec::new(), false);
+        let mut again = Vec::new();
         for (outcome, change) in outcomes {
             let path = path_of(&change).to_owned();
             self.report.files.insert(change.item.clone(), path.clone());
@@ -273,15 +285,15 @@ impl FolderSync<'_> {
                     again.push(path);
                 }
                 Ok(WriteOutcome::Trashed) => self.forget_file(&change, path).await?,
-                Ok(WriteOutcome::Missing) => is_missing = true,
+                Ok(WriteOutcome::Missing) => drop(self.missing.insert(path)),
                 Ok(WriteOutcome::Refused(reason)) => {
                     drop(self.report.refusals.insert(path, reason));
                 }
                 Err(error) => drop(self.report.problems.insert(path, error.to_string())),
             }
         }
-        let is_changed = is_missing || !again.is_empty();
-        if is_missing {
+        let is_changed = !self.missing.is_empty() || !again.is_empty();
+        if !self.missing.is_empty() {
             self.import_folder().await?;
         }
         self.import_paths(again).await?;

@@ -1,8 +1,11 @@
 //! Writing of one changed note to its file.
 
-use std::{io, path::Path};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
-use vademecum_import::{TextEncoding, decode_text, edit_note_text};
+use vademecum_import::{TextEncoding, decode_text, edit_note_text, placeholder_of};
 use vademecum_model::{DraftBody, NoteDraft};
 use vademecum_vault::journal::LocalChange;
 
@@ -47,6 +50,12 @@ pub(super) fn path_of(change: &LocalChange) -> &Path {
     Path::new(change.origin.strip_prefix("file:").unwrap_or(&change.origin))
 }
 
+/// Returns `true` for the name of a file whose text is that of its note.
+pub(super) fn is_written_type(path: &Path) -> bool {
+    let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+    WRITTEN_TYPES.contains(&extension.to_lowercase().as_str())
+}
+
 /// Returns `true` if the note has nothing that its file did not have at its last import, although
 /// the library differs: the format of the file cannot hold the rest.
 pub(super) fn is_written(change: &LocalChange) -> bool {
@@ -88,8 +97,8 @@ pub(super) fn write_back(
         let reason = "its path is not UTF-8; rename the file".to_owned();
         return Ok(WriteOutcome::Refused(reason));
     }
-    let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
-    if !WRITTEN_TYPES.contains(&extension.to_lowercase().as_str()) {
+    if !is_written_type(path) {
+        let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
         let reason = format!("files of the type `{extension}` are read only");
         return Ok(WriteOutcome::Refused(reason));
     }
@@ -106,9 +115,17 @@ pub(super) fn write_back(
     };
     match (note, file.zip(found)) {
         (None, None) => Ok(WriteOutcome::Trashed),
+        // A person protects a file from changes by its permissions.
+        (_, Some((file, _))) if file.is_read_only()? && !is_written(change) => {
+            Ok(WriteOutcome::Refused("the file is read-only".to_owned()))
+        }
         (None, Some((file, bytes))) => move_to_trash(root, relative, &file, (base, &bytes)),
         (Some(_), None) if !change.is_planned && missing == MissingFile::Report => {
             Ok(WriteOutcome::Missing)
+        }
+        (Some(_), None) if placeholder_of(path).exists() => {
+            let reason = "iCloud has not downloaded the file; open it there".to_owned();
+            Ok(WriteOutcome::Refused(reason))
         }
         (Some(note), None) => create_file(root, relative, note, base),
         (Some(note), Some((file, bytes))) => {
@@ -157,12 +174,42 @@ fn create_file(
     note: &NoteDraft,
     base: Option<&NoteDraft>,
 ) -> io::Result<WriteOutcome> {
+    if let Some(base) = base
+        && restore_from_trash(root, relative, base)?
+    {
+        return Ok(WriteOutcome::Written);
+    }
     let nothing = NoteDraft::default();
     let text = edit_note_text(&root.join(relative), base.unwrap_or(&nothing), note);
     let file = NoteFile::locate(root, relative, MissingFolders::Create)?;
     let file = file.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
     let is_created = file.create(text.as_bytes())?;
     Ok(if is_created { WriteOutcome::Written } else { WriteOutcome::Changed })
+}
+
+/// Moves the file of a note back from the trash, if one there has the text that the note had when it was
+/// deleted. Returns whether there was one.
+fn restore_from_trash(root: &Path, relative: &Path, base: &NoteDraft) -> io::Result<bool> {
+    for number in 1..MAX_SAME_NAMES {
+        let Some(trashed) =
+            NoteFile::locate(root, &trash_path(relative, number), MissingFolders::Keep)?
+        else {
+            return Ok(false);
+        };
+        let Some(bytes) = trashed.read()? else { return Ok(false) };
+        if decode_text(&bytes, None).is_ok_and(|text| text == base.content) {
+            let file = NoteFile::locate(root, relative, MissingFolders::Create)?;
+            let file = file.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+            return trashed.move_to(&file, &bytes);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the path of a file in the trash; from 2, the number is in its name.
+fn trash_path(relative: &Path, number: usize) -> PathBuf {
+    let first = Path::new(TRASH).join(relative);
+    if number == 1 { first } else { numbered(&first, number) }
 }
 
 /// Moves the file of a deleted note to the trash, unless another program has changed it since.
@@ -178,9 +225,8 @@ fn move_to_trash(
     {
         return Ok(WriteOutcome::Changed);
     }
-    let trash = Path::new(TRASH).join(relative);
     for number in 1..MAX_SAME_NAMES {
-        let name = if number == 1 { trash.clone() } else { numbered(&trash, number) };
+        let name = trash_path(relative, number);
         let Some(target) = NoteFile::locate(root, &name, MissingFolders::Create)? else { continue };
         if target.read()?.is_some() {
             continue;

@@ -23,6 +23,15 @@ pub struct WrittenItem {
     /// Why the change is not in the file yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_problem: Option<String>,
+    /// File that has this change instead: the same lines were changed in `file` meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflict_file: Option<String>,
+}
+
+impl From<ChangedItem> for WrittenItem {
+    fn from(item: ChangedItem) -> Self {
+        Self { item, file: None, file_problem: None, conflict_file: None }
+    }
 }
 
 /// Applies a change of a tool to the caller's library and updates its vectors. An error says whether
@@ -49,12 +58,20 @@ async fn write_change(
     let source = library.source(source).ok_or(CallError::Unavailable)?;
     let grows = match &change {
         Change::Add(_)
-        | Change::Edit { edit: Edit::Append(_) | Edit::Replace(_), .. }
+        | Change::Edit { edit: Edit::Append(_) | Edit::Replace(_) | Edit::Rewrite(_), .. }
         | Change::Restore { .. } => true,
         Change::Tag { .. } | Change::Edit { edit: Edit::Delete, .. } => false,
     };
     let turn = if grows { services.registry.begin_item(&call.principal).await? } else { None };
     let (author, deadline) = (author(services, call, tool).await?, services.deadline(call));
+    let change = match source.name() {
+        SourceName::Notes => {
+            let user = call.principal.user();
+            let whole = services.registry.whole_library(user);
+            services.folders.prepare_change(user, &whole, change).await?
+        }
+        _ => change,
+    };
     let (writer, indexed) = (source.clone(), library.clone());
     // A task of its own: a call that is dropped while its change is written still updates the vectors.
     let work = async move {
@@ -67,7 +84,7 @@ async fn write_change(
     let written = written.map_err(|_| CallError::Unavailable)??;
     call.items.record_change(&written.uri);
     let Some(file) = write_file(services, call, &written.uri).await else {
-        return Ok(WrittenItem { item: written, file: None, file_problem: None }.into());
+        return Ok(WrittenItem::from(written).into());
     };
     // The file may bring further changes: properties that were written, and edits of a person.
     let history = source.item_history(&written.id, (1, 0), services.deadline(call)).await;
@@ -75,7 +92,8 @@ async fn write_change(
     let newest = history.ok().and_then(|history| history.changes.into_iter().next());
     let version = newest.map_or(written.version, |change| change.version);
     let item = ChangedItem { version, ..written };
-    Ok(WrittenItem { item, file: Some(file.path), file_problem: file.problem }.into())
+    let NoteFileStatus { path, problem: file_problem, conflict: conflict_file } = file;
+    Ok(WrittenItem { item, file: Some(path), file_problem, conflict_file }.into())
 }
 
 /// Writes a changed note to its file, if it has one in a two-way folder. Returns the file.
@@ -88,7 +106,7 @@ async fn write_file(
     let library = services.registry.whole_library(user);
     services.folders.write_item(user, &library, item).await.unwrap_or_else(|error| {
         let problem = Some(error_chain(&error));
-        Some(NoteFileStatus { path: String::new(), problem })
+        Some(NoteFileStatus { path: String::new(), problem, conflict: None })
     })
 }
 

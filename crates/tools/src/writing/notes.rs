@@ -1,11 +1,17 @@
 //! `notes.create`, `notes.append`, `notes.update` and `notes.delete`.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use vademecum_actors::CallError;
 use vademecum_core::auth::Right;
+use vademecum_import::{InsertPlace, insert_text, replace_parts, set_properties};
 use vademecum_mcp::{RequestContext, ToolEffect};
-use vademecum_model::{Change, DraftBody, Edit, FieldReplacement, ItemId, NoteDraft, SourceName};
+use vademecum_model::{
+    Change, DraftBody, Edit, FieldReplacement, ItemId, NoteDraft, NoteRewrite, SourceName,
+};
 
 use super::{
     super::{
@@ -52,7 +58,7 @@ impl Tool for NotesCreate {
     }
 }
 
-/// Appends text to a note.
+/// Appends text to a note, or inserts it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotesAppend {
@@ -60,12 +66,17 @@ pub struct NotesAppend {
     note_id: String,
     /// Text to add.
     content: Content,
+    /// Where: end (default), start, a heading as in `## Log` (end of its section), or a ^block (after it).
+    at: Option<String>,
+    /// Only if it still has this `version`.
+    version: Option<PositiveNumber>,
 }
 
 impl Tool for NotesAppend {
     const NAME: &'static str = "notes.append";
     const TITLE: &'static str = "Add to a note";
-    const DESCRIPTION: &'static str = "Add text at the end of a note, on a line of its own.";
+    const DESCRIPTION: &'static str = "Add text to a note, on a line of its own: at the end, or where \
+        `at` says.";
     const REQUIRED_RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Adds;
     type Output = WrittenItem;
@@ -75,11 +86,23 @@ impl Tool for NotesAppend {
         services: &ToolServices,
         call: &RequestContext,
     ) -> ToolResult<Self::Output> {
-        if self.content.0.is_empty() {
+        let text = self.content.0;
+        if text.is_empty() {
             return Err(CallError::Invalid("content: expected some text, got none".to_owned()));
         }
-        edit_note(services, call, Self::NAME, self.note_id, None, Edit::Append(self.content.0))
-            .await
+        let place = self.at.as_deref().map_or(Ok(InsertPlace::End), InsertPlace::parse);
+        let place = place.map_err(|reason| CallError::Invalid(format!("at: {reason}")))?;
+        let edit = match place {
+            InsertPlace::End => Edit::Append(text),
+            place => {
+                let path = note_path(services, call, &self.note_id).await?;
+                Edit::Rewrite(NoteRewrite::new(move |note| {
+                    let content = insert_text(path.as_deref(), &note.content, &place, &text)?;
+                    Ok(FieldReplacement { content: Some(content), ..FieldReplacement::default() })
+                }))
+            }
+        };
+        edit_note(services, call, Self::NAME, self.note_id, self.version, edit).await
     }
 }
 
@@ -95,15 +118,79 @@ pub struct NotesUpdate {
     title: Option<Title>,
     /// New full text.
     content: Option<Content>,
+    /// Instead of `content`: parts of the text to replace.
+    #[schemars(length(max = MAX_PARTS))]
+    replace: Option<Vec<ReplacedPart>>,
     /// New list of tags.
     tags: Option<Tags>,
+    /// Other properties of the front matter to set; null removes one.
+    properties: Option<Map<String, Value>>,
+}
+
+/// A part of a text and the text in its place.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ReplacedPart {
+    /// Text that the note has exactly once.
+    old: Content,
+    /// New text.
+    new: Content,
+}
+
+/// Maximum number of parts that a call replaces, and of properties that it sets.
+const MAX_PARTS: usize = 50;
+
+impl NotesUpdate {
+    /// Returns the edit. `path` is the file of the note, if it has one.
+    fn into_edit(self, path: Option<PathBuf>, cleans_text: bool) -> Result<Edit, CallError> {
+        let invalid = |problem: &str| Err(CallError::Invalid(problem.to_owned()));
+        let parts = self.replace.unwrap_or_default().into_iter().map(|it| (it.old.0, it.new.0));
+        let parts: Vec<(String, String)> = parts.collect();
+        let properties = self.properties.unwrap_or_default();
+        if parts.len() > MAX_PARTS || properties.len() > MAX_PARTS {
+            return invalid("expected at most 50 parts to replace and 50 properties");
+        }
+        if self.content.is_some() && !parts.is_empty() {
+            return invalid("pass content or replace, not both");
+        }
+        let is_field = |name: &String| ["title", "tags"].contains(&name.to_lowercase().as_str());
+        if properties.keys().any(is_field) {
+            return invalid("properties: pass title and tags as arguments of their own");
+        }
+        let fields = FieldReplacement {
+            title: self.title.map(|title| title.0),
+            content: self.content.map(|content| content.0),
+            tags: self.tags.map(|tags| tags.0),
+        };
+        if parts.is_empty() && properties.is_empty() {
+            return match fields == FieldReplacement::default() {
+                true => invalid(
+                    "nothing would change: pass title, content, replace, tags or properties",
+                ),
+                false => Ok(Edit::Replace(fields)),
+            };
+        }
+        Ok(Edit::Rewrite(NoteRewrite::new(move |note| {
+            let mut text = match &fields.content {
+                Some(new) => restore_text(&note.content, new.clone(), cleans_text),
+                None => note.content.clone(),
+            };
+            if !parts.is_empty() {
+                let shown = if cleans_text { safe_text::clean_text(&text) } else { (&text).into() };
+                let new = replace_parts(&shown, &parts)?;
+                text = restore_text(&text, new, cleans_text);
+            }
+            let content = Some(set_properties(path.as_deref(), &text, &properties)?);
+            Ok(FieldReplacement { content, ..fields.clone() })
+        })))
+    }
 }
 
 impl Tool for NotesUpdate {
     const NAME: &'static str = "notes.update";
     const TITLE: &'static str = "Change a note";
-    const DESCRIPTION: &'static str = "Replace a note's title, content or tags. Read it with \
-        notes.get first: if it has another version by then, nothing is changed.";
+    const DESCRIPTION: &'static str = "Replace a note's title, tags, properties, content, or parts of \
+        it. Read it with notes.get first: if it has another version by then, nothing is changed.";
     const REQUIRED_RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Output = WrittenItem;
@@ -113,17 +200,10 @@ impl Tool for NotesUpdate {
         services: &ToolServices,
         call: &RequestContext,
     ) -> ToolResult<Self::Output> {
-        let replacement = FieldReplacement {
-            title: self.title.map(|title| title.0),
-            content: self.content.map(|content| content.0),
-            tags: self.tags.map(|tags| tags.0),
-        };
-        if replacement == FieldReplacement::default() {
-            let problem = "nothing would change: pass title, content or tags".to_owned();
-            return Err(CallError::Invalid(problem));
-        }
-        let edited = Edit::Replace(replacement);
-        edit_note(services, call, Self::NAME, self.note_id, Some(self.version), edited).await
+        let path = note_path(services, call, &self.note_id).await?;
+        let (note, version) = (self.note_id.clone(), self.version.clone());
+        let edit = self.into_edit(path, services.cleans_text)?;
+        edit_note(services, call, Self::NAME, note, Some(version), edit).await
     }
 }
 
@@ -165,30 +245,38 @@ async fn edit_note(
     let (id, _) = resolve_item_id(SourceName::Notes, ItemId::Text(note_id))?;
     // A number above the range of versions matches no version.
     let version = version.map(|version| i64::try_from(version.0).unwrap_or(i64::MAX));
-    let edit = restore_links(services, call, &id, edit).await?;
+    let edit = restore_links(services, edit);
     let change = Change::Edit { id, version, edit };
     apply_change(services, call, tool, SourceName::Notes, change).await
 }
 
 /// Returns an edit that keeps the links of lines that the agent writes back as it was shown them.
-async fn restore_links(
+fn restore_links(services: &ToolServices, edit: Edit) -> Edit {
+    match edit {
+        Edit::Replace(FieldReplacement { content: Some(new), title, tags })
+            if services.cleans_text =>
+        {
+            Edit::Rewrite(NoteRewrite::new(move |note| {
+                let content = Some(safe_text::restore_text(&note.content, new.clone()));
+                Ok(FieldReplacement { content, title: title.clone(), tags: tags.clone() })
+            }))
+        }
+        edit => edit,
+    }
+}
+
+fn restore_text(stored: &str, new: String, cleans_text: bool) -> String {
+    if cleans_text { safe_text::restore_text(stored, new) } else { new }
+}
+
+/// Returns the file of a note in a two-way folder.
+async fn note_path(
     services: &ToolServices,
     call: &RequestContext,
-    id: &ItemId,
-    edit: Edit,
-) -> Result<Edit, CallError> {
-    let Edit::Replace(FieldReplacement { content: Some(new), title, tags }) = edit else {
-        return Ok(edit);
-    };
-    let library = services.registry.library(&call.principal);
-    let notes = library.source(SourceName::Notes).filter(|_| services.cleans_text);
-    let stored = match notes {
-        Some(notes) => notes.load_draft(id, services.deadline(call)).await?.body,
-        None => DraftBody::Note(NoteDraft::default()),
-    };
-    let restored = match stored {
-        DraftBody::Note(note) => safe_text::restore_text(&note.content, new),
-        _ => new,
-    };
-    Ok(Edit::Replace(FieldReplacement { content: Some(restored), title, tags }))
+    note_id: &str,
+) -> Result<Option<PathBuf>, CallError> {
+    let (id, _) = resolve_item_id(SourceName::Notes, ItemId::Text(note_id.to_owned()))?;
+    let user = call.principal.user();
+    let library = services.registry.whole_library(user);
+    Ok(services.folders.note_path(user, &library, id.to_string()).await?)
 }

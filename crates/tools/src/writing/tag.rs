@@ -46,7 +46,7 @@ impl Tool for KnowledgeTag {
         }
         let source = self.uri.source;
         let (id, _) = split_uri(self.uri);
-        let tagging = TagChange { add, remove };
+        let tagging = TagChange { add, remove, text: None };
         apply_change(services, call, Self::NAME, source, Change::Tag { id, tagging }).await
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
+use serde_json::Value;
 use vademecum_model::FrontMatterBlock;
 
 use super::{TagEdit, replace_range, tag_edit::line_end};
@@ -63,6 +64,45 @@ pub(super) fn to_blocks(text: &str) -> Cow<'_, str> {
         blocks.push_str(line);
     }
     blocks.into()
+}
+
+/// Sets a property of a page, or removes its line. `None` for a value that is no text, number or truth
+/// value, or a list of those.
+pub(super) fn set_value(text: &str, name: &str, value: Option<&Value>) -> Option<String> {
+    let is_name = |sign: char| sign.is_alphanumeric() || matches!(sign, '-' | '_' | '.' | '/');
+    if name.is_empty() || !name.chars().all(is_name) {
+        return None;
+    }
+    let Some(value) = value else {
+        return Some(match find_property(text, &[&name.to_lowercase()]) {
+            None => text.to_owned(),
+            Some(found) if found.is_in_block => return None,
+            Some(found) => replace_range(text, found.line, ""),
+        });
+    };
+    let shown = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    };
+    let value = match value {
+        Value::Array(values) => values.iter().map(shown).collect::<Option<Vec<_>>>()?.join(", "),
+        value => shown(value)?,
+    };
+    Some(set_property(text, &name.to_lowercase(), &value))
+}
+
+/// Returns the position after the properties of a page.
+pub(super) fn properties_end(text: &str) -> usize {
+    let mut at = first_line(text);
+    for line in text[at..].split_inclusive('\n') {
+        let name = line.split_once("::").map_or("", |(name, _)| name);
+        if name.is_empty() || name.starts_with("- ") || name.contains(char::is_whitespace) {
+            break;
+        }
+        at += line.len();
+    }
+    at
 }
 
 /// Adds a property before the others.

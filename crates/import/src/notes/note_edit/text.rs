@@ -13,7 +13,7 @@ use crate::{
 
 /// How a file says the title and the tags of its note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NoteSyntax {
+pub(super) enum NoteSyntax {
     /// Front matter, and a first heading.
     Markdown,
     /// Properties at the beginning of a page.
@@ -25,7 +25,7 @@ enum NoteSyntax {
 }
 
 impl NoteSyntax {
-    fn of(path: &Path) -> Self {
+    pub(super) fn of(path: &Path) -> Self {
         let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
         match extension.to_lowercase().as_str() {
             "org" => Self::Org,
