@@ -185,7 +185,7 @@ pub fn main() -> ExitCode {
             Command::Config(command) => command.run(&line.common),
             Command::Bundle(command) => command.run(&line.common),
             Command::Import(command) => command.run(&line.common).await,
-            Command::Sources(command) => command.run(&line.common),
+            Command::Sources(command) => command.run(&line.common).await,
             Command::Collection(command) => command.run(&line.common).await,
             Command::Profile(command) => command.run(&line.common).await,
             Command::Tool(command) => command.run(&line.common).await,

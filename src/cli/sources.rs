@@ -1,10 +1,13 @@
 //! `vademecum sources`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{collections::HashMap, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result};
+use serde::Serialize;
 use vademecum_import::{ImportOutcome, LedgerEntry, describe_unsupported};
+use vademecum_model::SourceName;
 use vademecum_services::text::{format_count, sanitize};
+use vademecum_vault::journal::LocalChange;
 
 use super::{
     common::CommonOptions,
@@ -21,7 +24,8 @@ Examples:
 
 A file is imported, skipped (with the reason), passed (its format is not
 supported, such as a picture next to notes; for JSON the reason is shown) or missing (it
-was imported and then deleted; its items are kept).")]
+was imported and then deleted; its items are kept). A note that was changed or deleted in the
+library, and differs from its file, is marked.")]
 pub(super) struct Sources {
     /// Show only this file, or the files in this folder
     path: Option<PathBuf>,
@@ -34,8 +38,9 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
-        let ledger = common.create_app()?.library().ledger();
+    pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let library = common.create_app()?.library();
+        let ledger = library.ledger();
         let mut files = match &self.path {
             None => ledger.all_entries()?,
             Some(path) => {
@@ -45,18 +50,41 @@ impl Sources {
             }
         };
         files.retain(|file| self.only.is_none_or(|outcome| file.outcome == outcome));
+        let changed = match library.source(SourceName::Notes).filter(|notes| notes.has_store()) {
+            Some(notes) => notes.list_local_changes("file:".to_owned()).await?,
+            None => Vec::new(),
+        };
+        let state = |change: LocalChange| {
+            let state = if change.present.is_some() { "changed" } else { "deleted" };
+            (change.origin, state)
+        };
+        let changed: HashMap<String, &str> = changed.into_iter().map(state).collect();
+        let library =
+            |file: &LedgerEntry| changed.get(&format!("file:{}", file.path.display())).copied();
+        let files = files.iter().map(|file| FileStatus { file, library: library(file) });
         if self.json {
-            print_json(&files)?;
+            print_json(&files.collect::<Vec<_>>())?;
         } else {
-            if files.is_empty() && self.path.is_none() && self.only.is_none() {
+            if files.len() == 0 && self.path.is_none() && self.only.is_none() {
                 print_line("No files were imported yet: `vademecum import FOLDER` imports some.");
             }
-            for file in &files {
-                print_line(&sanitize(&format_entry(file)));
+            for FileStatus { file, library } in files {
+                let state = library.map(|state| format!(", {state} in the library since"));
+                print_line(&sanitize(&(format_entry(file) + &state.unwrap_or_default())));
             }
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// A file, and what the library has of it.
+#[derive(Serialize)]
+struct FileStatus<'f> {
+    #[serde(flatten)]
+    file: &'f LedgerEntry,
+    /// Change of its note in the library that the file does not have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    library: Option<&'static str>,
 }
 
 /// Formats the import status of a file as one line.
