@@ -2,6 +2,7 @@
 //! and edits of the files return.
 
 mod conflicts;
+mod edits;
 mod folders;
 mod moves;
 mod odd_files;

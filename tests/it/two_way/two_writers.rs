@@ -82,10 +82,12 @@ impl Person {
         match rng.next_below(20) {
             0 => {
                 let renamed = folder.join(format!("moved {number}.md"));
-                if fs::rename(&path, renamed).is_err() {
+                if fs::rename(&path, &renamed).is_err() || number % 2 == 0 {
                     return;
                 }
-                return;
+                // The file is edited at once, under its new name.
+                let Ok(text) = fs::read_to_string(&renamed) else { return };
+                fs::write(&renamed, format!("{text}\n{mark}\n")).unwrap();
             }
             1 => fs::write(folder.join(format!("new {number}.md")), &mark).unwrap(),
             _ => {

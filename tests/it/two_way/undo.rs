@@ -94,3 +94,27 @@ fn log_has_title_change_and_client() {
         assert!(parts.iter().all(|part| line.contains(part)), "{line}");
     }
 }
+
+#[test]
+fn sources_mark_notes_that_differ_from_files() {
+    let vault = Vault::open(&[("a.md", "# A\none\n"), ("b.md", "# B\n"), ("c.md", "c\n")], &[]);
+    drop(vault.import(&["--one-way"]));
+    let server = vault.library.serve_with_settings(WRITE_ENABLED);
+    let client = server.open_session_named("agent");
+    append(&client, &note_titled(&client, "A"), "agent");
+    let gone = note_titled(&client, "B");
+    client.call_tool("notes.delete", &json!({ "note_id": gone["id"] }));
+    let listed = vault.library.run(&["sources"]).stdout;
+    let line = |name: &str| {
+        let line = listed.lines().find(|line| line.contains(name));
+        line.unwrap_or_else(|| panic!("{listed}")).to_owned()
+    };
+    assert!(line("a.md").ends_with("changed in the library since"), "{listed}");
+    assert!(line("b.md").ends_with("deleted in the library since"), "{listed}");
+    assert!(line("c.md").ends_with("1 item in notes"), "{listed}");
+    assert_eq!(vault.library.run(&UNDO).code, 0);
+    let listed = vault.library.run(&["sources", "--json"]).stdout;
+    let files: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let deleted = files.as_array().unwrap().iter().filter(|file| file["library"] == "deleted");
+    assert_eq!(deleted.count(), 0, "{listed}");
+}

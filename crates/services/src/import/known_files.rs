@@ -17,7 +17,7 @@ use vademecum_source::SourceError;
 
 use super::{
     error::ImportError,
-    renames::{MAX_COMPARED, Renames},
+    renames::{MAX_COMPARED, Renames, closeness},
 };
 
 /// Maximum time to read the text of a note.
@@ -98,7 +98,7 @@ async fn has_moved(
     let renames = renames_of(library, notes).await?;
     let texts: Vec<(PathBuf, &str)> =
         texts.iter().map(|(path, text)| (path.clone(), text.as_str())).collect();
-    Ok(!renames.find(&texts).is_empty())
+    Ok(!renames.find(&texts, |_| true).is_empty())
 }
 
 /// Returns the texts of missing files with one note, as the library has them.
@@ -127,6 +127,23 @@ pub(super) async fn renames_of<'e>(
 /// Returns `true` for the entry of a file that is one note.
 pub(super) fn is_single_note(entry: &LedgerEntry) -> bool {
     entry.source == Some(SourceName::Notes) && entry.items.len() == 1
+}
+
+/// Returns the missing files whose content new files have, by new path.
+pub(super) fn same_files(
+    missing: &HashMap<PathBuf, LedgerEntry>,
+    new: &[(LedgerEntry, Vec<Draft>)],
+) -> HashMap<PathBuf, PathBuf> {
+    let (mut found, mut used) = (HashMap::new(), HashSet::new());
+    for (entry, _) in new.iter().filter(|(entry, _)| entry.digest.is_some()) {
+        let same = missing.values().filter(|gone| gone.digest == entry.digest);
+        let unused = same.filter(|gone| !used.contains(&gone.path));
+        if let Some(best) = unused.max_by_key(|gone| closeness(&gone.path, &entry.path)) {
+            used.insert(best.path.clone());
+            found.insert(entry.path.clone(), best.path.clone());
+        }
+    }
+    found
 }
 
 /// Returns the path and the text of a file with one note.

@@ -20,7 +20,7 @@ use super::{
     error::ImportError,
     known_files::{
         check_folders, file_origin, file_problem, is_gone, is_single_note, known_entries, paths_of,
-        renames_of, sources_of, text_of,
+        renames_of, same_files, sources_of, text_of,
     },
     options::ImportOptions,
     quota::refused_items,
@@ -52,6 +52,7 @@ pub async fn import_files(
     if follows {
         check_folders(library, &listing, &known).await?;
     }
+    let has_known = follows && !known.is_empty();
     let listed = if follows { paths_of(&listing.files) } else { HashSet::new() };
     let selected = select_changed(listing.files, &mut known, options, &mut summary);
     if !options.dry_run {
@@ -64,6 +65,7 @@ pub async fn import_files(
         follows_deletions: follows,
         deleted: known,
         listed,
+        has_known,
         unplaced: Vec::new(),
         previous: selected.previous,
         summary,
@@ -96,6 +98,7 @@ pub async fn import_entries(
         follows_deletions: false,
         deleted: HashMap::new(),
         listed: HashSet::new(),
+        has_known: false,
         unplaced: Vec::new(),
         previous: selected.previous,
         summary,
@@ -115,7 +118,9 @@ pub(super) struct ImportJob<'l> {
     pub(super) deleted: HashMap<PathBuf, LedgerEntry>,
     /// All files that were listed, if deletions are followed.
     pub(super) listed: HashSet<PathBuf>,
-    /// New files that may be deleted ones with another name and text.
+    /// Files were imported before, and deletions are followed.
+    pub(super) has_known: bool,
+    /// New files that may be known ones with another name and text.
     pub(super) unplaced: Vec<(LedgerEntry, Vec<Draft>)>,
     /// Ledger entries of the files that are read again.
     pub(super) previous: HashMap<PathBuf, LedgerEntry>,
@@ -270,34 +275,43 @@ impl ImportJob<'_> {
         self.deleted.remove(&path)
     }
 
-    /// Returns `true` for a new file with one note, which may be a deleted one with another name and
-    /// text.
+    /// Returns `true` for a new file with one note, which may be a known one with another name and text.
     fn may_be_renamed(&self, entry: &LedgerEntry, drafts: &[Draft]) -> bool {
         let [Draft { body: DraftBody::Note(note), .. }] = drafts else { return false };
         let waiting = self.unplaced.iter().map(|(entry, _)| entry.stamp.size).sum::<u64>();
         let has_room = usize::try_from(waiting).is_ok_and(|bytes| bytes < MAX_COMPARED_BYTES);
-        has_room
+        self.has_known
+            && has_room
             && self.unplaced.len() < MAX_COMPARED
             && !note.content.is_empty()
             && !self.previous.contains_key(&entry.path)
-            && self.deleted.values().any(is_single_note)
     }
 
-    /// Saves the new files that were not known by their content, with the items of deleted files from
+    /// Saves the new files that were not known by their content, with the items of missing files from
     /// which they were renamed.
     async fn place_renamed(&mut self) -> Result<(), ImportError> {
         let unplaced = std::mem::take(&mut self.unplaced);
         if unplaced.is_empty() {
             return Ok(());
         }
-        let deleted = self.deleted.values().filter(|entry| is_single_note(entry));
-        let renames = renames_of(self.library, deleted).await?;
-        let texts: Vec<(PathBuf, &str)> = unplaced.iter().filter_map(text_of).collect();
-        let mut renamed = renames.find(&texts);
+        // A file may be listed at its old place, moved, and listed at its new one. What is gone by now is
+        // compared, but counts as deleted at the next import only.
+        let paths = self.options.paths.iter();
+        let paths: Vec<PathBuf> = paths.filter_map(|path| path.canonicalize().ok()).collect();
+        let mut missing = known_entries(&self.ledger, &paths, self.options.kind)?;
+        missing.retain(|path, entry| is_single_note(entry) && is_gone(path));
+        let renames = renames_of(self.library, missing.values()).await?;
+        let mut renamed = same_files(&missing, &unplaced);
+        let used: HashSet<&PathBuf> = renamed.values().collect();
+        let rest = unplaced.iter().filter(|(entry, _)| !renamed.contains_key(&entry.path));
+        let texts: Vec<(PathBuf, &str)> = rest.filter_map(text_of).collect();
+        let similar = renames.find(&texts, |path| !used.contains(path));
+        renamed.extend(similar);
         let mut batch = ImportBatch::default();
         for (entry, mut drafts) in unplaced {
-            let before = renamed.remove(&entry.path).and_then(|path| self.deleted.remove(&path));
+            let before = renamed.remove(&entry.path).and_then(|path| missing.remove(&path));
             if let Some(before) = before {
+                self.deleted.remove(&before.path);
                 self.rename(before, (&entry, &mut drafts), &mut batch).await?;
             }
             batch.add(entry, drafts);

@@ -52,12 +52,17 @@ impl Renames {
         self.deleted.push((path, lines));
     }
 
-    /// Returns the deleted files from which new ones, with their texts, were renamed, by new path.
-    pub(super) fn find(&self, new: &[(PathBuf, &str)]) -> HashMap<PathBuf, PathBuf> {
+    /// Returns the deleted files from which new ones, with their texts, were renamed, by new path. Only
+    /// those for which `may_be` returns `true` are considered.
+    pub(super) fn find(
+        &self,
+        new: &[(PathBuf, &str)],
+        may_be: impl Fn(&PathBuf) -> bool,
+    ) -> HashMap<PathBuf, PathBuf> {
         let mut pairs = Vec::new();
         for (path, text) in new.iter().take(MAX_COMPARED) {
             let lines = self.lines(text);
-            for (gone, before) in &self.deleted {
+            for (gone, before) in self.deleted.iter().filter(|(gone, _)| may_be(gone)) {
                 let similarity = before.similarity(&lines);
                 if similarity >= 0.5 {
                     pairs.push((closeness(gone, path), similarity, gone, path));
@@ -103,7 +108,8 @@ mod tests {
         let new: Vec<(PathBuf, &str)> =
             new.iter().map(|(path, text)| (path.into(), *text)).collect();
         let shown = |path: PathBuf| path.display().to_string();
-        let found = renames.find(&new).into_iter().map(|(to, from)| (shown(from), shown(to)));
+        let found =
+            renames.find(&new, |_| true).into_iter().map(|(to, from)| (shown(from), shown(to)));
         let mut found: Vec<(String, String)> = found.collect();
         found.sort();
         found

@@ -84,7 +84,7 @@ impl NoteFile {
         read_bounded(&file).map(Some)
     }
 
-    /// Returns `true` if the permissions of the file allow nobody to write it.
+    /// Returns `true` if the file has no permission to be written.
     pub(super) fn is_read_only(&self) -> io::Result<bool> {
         Ok(self.folder.open_file(&self.name)?.metadata()?.permissions().readonly())
     }

@@ -163,12 +163,12 @@ impl NotesUpdate {
             tags: self.tags.map(|tags| tags.0),
         };
         if parts.is_empty() && properties.is_empty() {
-            return match fields == FieldReplacement::default() {
-                true => invalid(
+            if fields == FieldReplacement::default() {
+                return invalid(
                     "nothing would change: pass title, content, replace, tags or properties",
-                ),
-                false => Ok(Edit::Replace(fields)),
-            };
+                );
+            }
+            return Ok(Edit::Replace(fields));
         }
         Ok(Edit::Rewrite(NoteRewrite::new(move |note| {
             let mut text = match &fields.content {
@@ -201,7 +201,7 @@ impl Tool for NotesUpdate {
         call: &RequestContext,
     ) -> ToolResult<Self::Output> {
         let path = note_path(services, call, &self.note_id).await?;
-        let (note, version) = (self.note_id.clone(), self.version.clone());
+        let (note, version) = (self.note_id.clone(), self.version);
         let edit = self.into_edit(path, services.cleans_text)?;
         edit_note(services, call, Self::NAME, note, Some(version), edit).await
     }

@@ -10,7 +10,7 @@ use super::line_merge::merge_neighbouring_lines;
 /// Length of the lines that mark conflicts. No text has such lines by chance.
 const MARKER_CHARS: usize = 61;
 
-/// How lines are merged that both sides changed.
+/// Treatment of lines that both sides changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineMerge {
     /// Changes of neighbouring lines contradict each other.

@@ -1,4 +1,4 @@
-//! Edits of a part of a text: insertion at a place that is named, and replacement of what is quoted.
+//! Edits of a part of a text: insertion at a heading or a block, and replacement of quoted parts.
 
 use std::{borrow::Cow, path::Path};
 

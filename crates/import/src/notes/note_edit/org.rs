@@ -39,8 +39,13 @@ pub(super) fn edit_tags(text: &str, edit: &TagEdit<'_>) -> String {
     if tags == before {
         return text.to_owned();
     }
-    let list = if tags.is_empty() { String::new() } else { format!(" :{}:", tags.join(":")) };
+    let list = format!(" :{}:", tags.join(":"));
     match found {
+        Some((range, line)) if tags.is_empty() => {
+            let rest = text.get(range.start + line.len()..).unwrap_or_default();
+            let end = rest.find('\n').map_or(text.len(), |end| range.end + end + 1);
+            replace_range(text, range.start..end, "")
+        }
         Some((range, line)) => {
             let colon = line.find(':').map_or(line.len(), |at| at + 1);
             replace_range(text, range, &format!("{}{list}", &line[..colon]))
