@@ -293,7 +293,11 @@ fn invalid_write_arguments_name_field_and_limit() {
         ("notes.append", json!({ "note_id": "no such", "content": "a" }), "not found"),
         ("notes.append", json!({ "note_id": "media://1", "content": "a" }), "not in `notes`"),
         ("notes.update", json!({ "note_id": id, "title": "a" }), "missing field `version`"),
-        ("notes.update", json!({ "note_id": id, "version": 1 }), "pass title, content or tags"),
+        (
+            "notes.update",
+            json!({ "note_id": id, "version": 1 }),
+            "pass title, content, replace, tags or properties",
+        ),
         ("notes.update", json!({ "note_id": id, "version": 0, "title": "a" }), "1 or more"),
         ("media.add", json!({ "title": "a", "content": huge }), "content: expected at most"),
         (

@@ -107,7 +107,7 @@ fn with_last_line_end<'t>(text: Cow<'t, str>, model: &str) -> Cow<'t, str> {
 
 /// Appends `more` to `content` on a line of its own.
 fn append_line(content: &str, more: &str) -> String {
-    let has_end = content.is_empty() || content.ends_with('\n');
+    let has_end = content.is_empty() || content.ends_with(['\n', '\r']);
     let gap = if has_end { Cow::Borrowed("") } else { like_line_ends("\n", content) };
     [content, &gap, more].concat()
 }
