@@ -28,7 +28,7 @@ const TAG_KEYS: [&str; 3] = ["tags", "tag", "keywords"];
 type Values = BTreeMap<String, Value>;
 
 /// Returns `true` if the front matter has a title.
-pub(super) fn has_title(text: &str) -> bool {
+fn has_title(text: &str) -> bool {
     match ReadFrontMatter::of(text) {
         ReadFrontMatter::Properties(block, _) => find_property(text, &block, "title").is_some(),
         ReadFrontMatter::None | ReadFrontMatter::Unreadable | ReadFrontMatter::TooLong(_) => false,

@@ -75,16 +75,14 @@ pub fn appended_text<'t>(path: &Path, text: &'t str) -> Cow<'t, str> {
     }
 }
 
-/// Returns the title that a text has without front matter and properties.
+/// Returns the title that an importer reads in a text.
 fn current_title(syntax: NoteSyntax, path: &Path, text: &str) -> String {
     let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let heading = match syntax {
         NoteSyntax::Markdown => {
-            // A title in the front matter is replaced there.
-            if front_matter::has_title(text) {
-                return String::new();
-            }
-            MarkdownDocument::parse(text).opening_heading().and_then(clean_title)
+            let document = MarkdownDocument::parse(text);
+            let title = document.properties.title.as_deref().and_then(clean_title);
+            title.or_else(|| document.opening_heading().and_then(clean_title))
         }
         NoteSyntax::Logseq => graph_page_name(path),
         NoteSyntax::Org | NoteSyntax::Plain => None,
