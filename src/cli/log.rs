@@ -1,6 +1,9 @@
 //! `vademecum log`.
 
-use std::{collections::HashMap, process::ExitCode};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    process::ExitCode,
+};
 
 use anyhow::Result;
 use vademecum_actors::Library;
@@ -48,9 +51,9 @@ impl Log {
         let mut items = HashMap::new();
         for change in &changes {
             let uri = Uri::item(change.source, change.item.as_str());
-            if !items.contains_key(&uri) {
-                let described = describe_item(&library, &uri).await;
-                items.insert(uri, described);
+            if let Entry::Vacant(unknown) = items.entry(uri) {
+                let described = describe_item(&library, unknown.key()).await;
+                unknown.insert(described);
             }
         }
         let nothing = ItemChanges::default();
