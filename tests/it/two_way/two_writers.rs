@@ -82,7 +82,7 @@ impl Person {
         match rng.next_below(20) {
             0 => {
                 let renamed = folder.join(format!("moved {number}.md"));
-                if fs::rename(&path, &renamed).is_err() || number % 2 == 0 {
+                if fs::rename(&path, &renamed).is_err() || number.is_multiple_of(2) {
                     return;
                 }
                 // The file is edited at once, under its new name.

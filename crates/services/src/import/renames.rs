@@ -104,7 +104,9 @@ mod tests {
 
     fn find(deleted: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<(String, String)> {
         let mut renames = Renames::default();
-        deleted.iter().for_each(|(path, text)| renames.add_deleted(path.into(), text));
+        for (path, text) in deleted {
+            renames.add_deleted(path.into(), text);
+        }
         let new: Vec<(PathBuf, &str)> =
             new.iter().map(|(path, text)| (path.into(), *text)).collect();
         let shown = |path: PathBuf| path.display().to_string();
