@@ -46,16 +46,16 @@ const ACTIVE_ELEMENTS: [&str; 2] = ["script", "style"];
 
 /// A part of a text, in bytes, and what replaces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LinkEdit {
+pub(crate) struct LinkEdit {
     /// The part; empty for an insertion.
-    pub range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// The new text.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// Returns the text without links and pictures that lead elsewhere: a picture becomes its alternative
 /// text and its host in brackets, a link its text and its address in brackets.
-pub fn without_remote_links(text: &str) -> Cow<'_, str> {
+pub(crate) fn without_remote_links(text: &str) -> Cow<'_, str> {
     let mut plain = Cow::Borrowed(text);
     // The rest of one construct may be a part of another.
     for _ in 0..MAX_PASSES {
@@ -83,7 +83,7 @@ fn apply_edits(text: &str, edits: &[LinkEdit]) -> String {
 /// Returns a new text of an item in which lines that are as they were shown are as they were stored:
 /// an agent that writes a text back, which it was shown without links, does not take them away. `shown` is
 /// the plain form of `stored`.
-pub fn restore_lines<'a>(stored: &str, shown: &str, new: &'a str) -> Cow<'a, str> {
+pub(crate) fn restore_lines<'a>(stored: &str, shown: &str, new: &'a str) -> Cow<'a, str> {
     if stored.split('\n').count() != shown.split('\n').count() {
         return Cow::Borrowed(new);
     }
@@ -97,7 +97,7 @@ pub fn restore_lines<'a>(stored: &str, shown: &str, new: &'a str) -> Cow<'a, str
 }
 
 /// Returns the edits that [`without_remote_links`] makes at first, in order and without overlaps.
-pub fn remote_link_edits(text: &str) -> Vec<LinkEdit> {
+pub(crate) fn remote_link_edits(text: &str) -> Vec<LinkEdit> {
     if !["<", "](", "]:", "![["].into_iter().any(|sign| text.contains(sign)) {
         return Vec::new();
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::plain_links::without_remote_links;
 
 /// Returns serialized JSON whose texts have no links and pictures that lead elsewhere.
-pub fn without_remote_links_in_json(json: &str) -> Cow<'_, str> {
+pub(crate) fn without_remote_links_in_json(json: &str) -> Cow<'_, str> {
     let may_have_links = |json: &str| {
         json.contains('<') || ["](", "]:", "![[", "\\u"].into_iter().any(|sign| json.contains(sign))
     };
