@@ -128,7 +128,7 @@ fn commands_are_searched_and_logs_on_request() {
     assert_eq!(content["messages"][1]["commands"], json!(["cat beds.txt"]));
     assert_eq!(content["session"]["folder"], json!("/home/ada/garden"));
     assert_eq!(content["session"]["conversations"][0]["is_log"], json!(true));
-    // What is left out of the conversation: reasoning, and the output of tools.
+    // The conversation leaves out reasoning and the output of tools.
     assert!(search("look", false).is_empty());
     assert_eq!(search("look", true).len(), 1);
 }

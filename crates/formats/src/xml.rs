@@ -65,8 +65,8 @@ impl XmlElement {
     }
 }
 
-/// Calls `read` with each outermost element of one of `names`, wherever it is. Fails if the file is
-/// no XML; the elements before the damage are read.
+/// Calls `read` with each outermost element of one of `names` at any depth. Fails if the file is not
+/// XML; the elements before the damage are read.
 pub(crate) fn for_each_element(
     xml: &str,
     names: &[&str],

@@ -23,7 +23,7 @@ const MAX_PREPARING_MESSAGES: usize = 1_024;
 const SERVER_ENDED: &str = "the server ended before it answered, and may have carried this out: \
     look before you repeat a change";
 
-/// State of a relay: what was asked and not answered yet, and how to prepare a further session.
+/// State of a relay: the requests without a reply, and the messages that prepare a further session.
 #[derive(Debug, Default)]
 pub struct RelayState {
     /// Number of the server, from 0.

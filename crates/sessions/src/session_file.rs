@@ -116,7 +116,7 @@ pub(crate) fn unpack_zstd(bytes: &[u8]) -> Result<Vec<u8>, SessionError> {
 
     let decoder = zstd::stream::read::Decoder::new(bytes).map_err(SessionError::Unpack)?;
     let mut unpacked = Vec::new();
-    // A session that is still written has no end; what is there counts.
+    // A session that is still written has no end; its lines so far count.
     let read = decoder.take(MAX_UNPACKED_BYTES + 1).read_to_end(&mut unpacked);
     if unpacked.len() as u64 > MAX_UNPACKED_BYTES {
         return Err(SessionError::TooLarge);

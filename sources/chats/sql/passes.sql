@@ -1,8 +1,9 @@
 -- Returns a row if the match :key has this sender and character, its conversation is of this project and
--- agent, is one of :items and has one of :tags, and it dates from :after to before :before. A message has its own date. A conversation has the sender of
--- its opening message, except in a search by title (:by_title), since a title has no sender; its date
--- is that of its last modification, or of the opening message in a search by message (:by_message). The log of a
--- session passes :with_logs only, and only with its session.
+-- agent, is one of :items and has one of :tags, and it dates from :after to before :before. A message has
+-- its own date. A conversation has the sender of its opening message, except in a search by title
+-- (:by_title), since a title has no sender; its date is that of its last modification, or of the opening
+-- message in a search by message (:by_message). The log of a session passes :with_logs only, and only with
+-- its session.
 SELECT 1
 FROM messages
 JOIN conversations ON conversations.id = messages.conversation_id

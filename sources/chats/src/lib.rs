@@ -29,7 +29,7 @@ use vademecum_store::{Database, Reader, Writer};
 use full_text::{FULL_TEXT_TABLE, conversation_key, message_key, searched_columns};
 use item_table::ITEM_STATEMENTS;
 
-/// Returns a row if some conversation holds what is left out of a session.
+/// Returns a row if some conversation is the log of a session.
 const HAS_LOGS_SQL: &str = "SELECT 1 FROM main.conversations WHERE is_log = 1 LIMIT 1";
 
 /// The conversations of one user.

@@ -40,7 +40,7 @@ impl SettingsFiles {
     }
 
     /// Returns the file that is read. Fails if it was found, not named, and another account can change
-    /// it: settings say what runs and what is shown to whom.
+    /// it: settings name programs to run, and the readers of each item.
     pub fn checked(&self) -> Result<Option<&Path>, ConfigError> {
         let Some(path) = &self.in_force else { return Ok(None) };
         if !self.is_named && !is_own(path) {
