@@ -6,14 +6,15 @@
 
 use std::{
     borrow::Cow,
+    cell::Cell,
     collections::{HashMap, VecDeque},
     ops::{ControlFlow, Range},
     sync::OnceLock,
 };
 
 use vademecum_fts5::{
-    EXACT_MARK, Language, Word, WordBeginnings, detect_languages, for_each_candidate_word,
-    for_each_word, is_unspaced, with_stem,
+    EXACT_MARK, LANGUAGE_PART_BYTES, Language, Word, WordBeginnings, detect_language,
+    detect_languages, for_each_candidate_word, for_each_word, is_unspaced, with_stem,
 };
 
 use super::{
@@ -174,13 +175,9 @@ impl<'q> PhraseMatcher<'q> {
         }
     }
 
-    /// Returns the stems that count in a text, like those that its row in a full-text table is found by:
-    /// in the languages of the text and in English, or in those of the query if the text does not tell any.
-    fn stems_for_text(&self, text: &str) -> Vec<&StemPositions> {
-        if self.inflected.is_empty() {
-            return Vec::new();
-        }
-        let of_text = detect_languages(text);
+    /// Returns the stems that count in a text in some languages, like those that its row in a full-text
+    /// table is found by: in these languages and in English, or in those of the query if there are none.
+    fn stems_for_text(&self, of_text: &[&str]) -> Vec<&StemPositions> {
         if of_text.is_empty() {
             return self.stems.iter().collect();
         }
@@ -261,10 +258,34 @@ impl<'q> PhraseMatcher<'q> {
         if self.lengths.is_empty() {
             return;
         }
-        let stems = self.stems_for_text(text);
+        let is_found = Cell::new(false);
+        let mut visit = |found: PhraseMatch| {
+            is_found.set(true);
+            visit(found)
+        };
+        // The beginning of a text tells its language sooner than all of it.
+        let first = detect_language(text);
+        self.for_each_match_in(text, first.as_slice(), &mut visit);
+        let may_have_others = text.len() > LANGUAGE_PART_BYTES && !self.inflected.is_empty();
+        if !is_found.get() && may_have_others {
+            let all = detect_languages(text);
+            if all.iter().any(|code| Some(*code) != first) {
+                self.for_each_match_in(text, &all, &mut visit);
+            }
+        }
+    }
+
+    /// Calls `visit` for every match in a text in some languages, until it breaks.
+    fn for_each_match_in(
+        &self,
+        text: &str,
+        languages: &[&str],
+        visit: &mut impl FnMut(PhraseMatch) -> ControlFlow<()>,
+    ) {
+        let stems = self.stems_for_text(languages);
         let beginnings = self.beginnings_for(&stems);
         let mut matching = Matching::new(self, stems);
-        for_each_candidate_word(text, &beginnings, |word| matching.add_word(&word, &mut visit));
+        for_each_candidate_word(text, &beginnings, |word| matching.add_word(&word, visit));
     }
 }
 
@@ -455,7 +476,7 @@ mod tests {
                     found.push(match_);
                     ControlFlow::Continue(())
                 });
-                let stems = matcher.stems_for_text(text);
+                let stems = matcher.stems_for_text(&detect_languages(text));
                 let beginnings = matcher.beginnings_for(&stems);
                 let mut matching = Matching::new(&matcher, stems);
                 for_each_word(text, |word| {

@@ -20,7 +20,7 @@ use vademecum_store::{FtsIndex, RowExpression, StoreError};
 const MAX_FORMS: usize = 200;
 /// Maximum number of rows for each row in a language that the table holds. Rarer languages are
 /// mostly quotations.
-const MAX_ROWS_PER_ROW_IN_LANGUAGE: u64 = 5_000;
+const MAX_ROWS_PER_ROW_IN_LANGUAGE: u64 = 1_500;
 
 /// Returns the expression of a phrase over all columns.
 pub(crate) fn find_expression(
@@ -35,7 +35,11 @@ pub(crate) fn find_expression(
         let alternatives =
             Alternatives { exact: exact.len(), variant_weight: index.variant_weight() };
         let languages = exact.iter().map(|_| None);
-        let languages = languages.chain(variants.iter().map(|(_, languages)| Some(*languages)));
+        // The languages of rows are not asked for a form that counts in all.
+        let of_form = |(_, languages): &(String, LanguageSet)| {
+            Some(*languages).filter(|it| *it != LanguageSet::ALL)
+        };
+        let languages = languages.chain(variants.iter().map(of_form));
         let languages = languages.collect();
         let tokens: Vec<String> =
             exact.into_iter().chain(variants.into_iter().map(|(token, _)| token)).collect();

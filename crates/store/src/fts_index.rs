@@ -111,11 +111,12 @@ impl FtsIndex<'_> {
         {
             return Ok(Arc::clone(known));
         }
+        let names = self.column_names()?;
         let mut searches = Vec::new();
         for token in self.language_tokens()? {
             let language = LanguageSet::of_code(token.trim_start_matches(LANGUAGE_MARK));
             let expression = RowExpression { terms: vec![token], ..RowExpression::default() };
-            searches.push((language, Search { expression, names: self.column_names()? }));
+            searches.push((language, Search { expression, names: names.clone() }));
         }
         let found = match known {
             None => {

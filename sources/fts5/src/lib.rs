@@ -38,7 +38,7 @@ pub use score_bounds::ScoreBounds;
 pub use spellings::{is_digit_space, is_emoji};
 pub use stems::with_stem;
 pub use stop_words::{StopWords, detect_query_language, is_any_stop_word, is_stop_word};
-pub use text_language::{detect_language, detect_languages};
+pub use text_language::{LANGUAGE_PART_BYTES, detect_language, detect_languages};
 pub use tokens::{
     ACCENT_MARK, ALTERNATIVE_SEPARATOR, EXACT_MARK, LANGUAGE_MARK, accented_token, exact_token,
     for_each_index_token,

@@ -18,12 +18,14 @@ use crate::{
 const MAX_SAMPLE_BYTES: usize = 600;
 /// Maximum number of parts of a text that tell its languages.
 const MAX_PARTS: usize = 4;
-/// Minimum length of a part, in bytes.
-const MIN_PART_BYTES: usize = 2_000;
+/// Minimum length of a part of a text that tells a language, in bytes. A shorter text has one part.
+pub const LANGUAGE_PART_BYTES: usize = 2_000;
 /// Number of stop words that tell a language without n-grams.
 const CERTAIN_STOP_WORDS: usize = 4;
 /// Maximum number of words for each of them.
 const CERTAIN_WORDS_PER_STOP_WORD: usize = 5;
+/// The same for English.
+const MAX_WORDS_PER_ENGLISH_STOP_WORD: usize = 10;
 /// Minimum confidence in n-grams that no stop word of the text confirms, from 0 to 1.
 const MIN_CONFIDENCE: f64 = 0.1;
 /// Minimum confidence in n-grams of a text in ASCII letters without more stop words of the language than
@@ -100,10 +102,15 @@ pub fn detect_language(text: &str) -> Option<&'static str> {
     }
     let counts = StopWordCounts::new(&sample.words);
     let by_stop_words = counts.leading();
+    // English texts have names of programs and code between their words.
+    let words_per_stop_word = |code: &str| match code {
+        "en" => MAX_WORDS_PER_ENGLISH_STOP_WORD,
+        _ => CERTAIN_WORDS_PER_STOP_WORD,
+    };
     if let Some((code, most, second)) = by_stop_words
         && most >= CERTAIN_STOP_WORDS
         && most >= 2 * second + 2
-        && most * CERTAIN_WORDS_PER_STOP_WORD >= counts.words
+        && most * words_per_stop_word(code) >= counts.words
     {
         return Some(tell_apart(code, &sample.words));
     }
@@ -143,7 +150,7 @@ fn is_confirmed(code: &str, confidence: f64, words: &str, counts: &StopWordCount
 /// distances tell them.
 pub fn detect_languages(text: &str) -> Vec<&'static str> {
     let mut codes: Vec<&str> = Vec::new();
-    let step = (text.len() / MAX_PARTS).max(MIN_PART_BYTES);
+    let step = (text.len() / MAX_PARTS).max(LANGUAGE_PART_BYTES);
     for start in (0..text.len()).step_by(step).take(MAX_PARTS) {
         let part = text.get(text.floor_char_boundary(start)..).unwrap_or_default();
         // The first word may be a part of one.

@@ -145,7 +145,7 @@ mod tests {
         entry.outcome = ImportOutcome::Skipped;
         named.count_file(&entry);
         let explanation = named.explain_nothing().unwrap();
-        let found = "found 2 pictures, 1 Evernote, 1 file that could not be read; ";
+        let found = "found 2 pictures, 1 `Evernote` file, 1 file that could not be read; ";
         assert!(explanation.contains(found), "{explanation}");
         let mut json = passed_file("JSON files");
         for reason in ["unrecognised JSON format, with the field `a`", "not valid JSON: x"] {
