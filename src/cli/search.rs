@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use vademecum_tools::sign_sentences;
+use vademecum_tools::{NO_ANSWER, sign_sentences};
 
 use super::{
     common::CommonOptions,
@@ -93,6 +93,9 @@ pub(super) fn print_results(found: &Value) {
             print_line(&format!("{shown} of {total}; continue with --offset {next}"));
         }
         (shown, None) => print_line(&format!("{shown} of {total}")),
+    }
+    if !results.is_empty() && found["found"] == false {
+        print_line(NO_ANSWER);
     }
     let parts = ["loosened", "required", "excluded", "ignored"].map(|kind| {
         let parts = found["_meta"][kind].as_array().into_iter().flatten();

@@ -79,6 +79,7 @@ mod lists;
 mod local_access;
 mod local_model;
 mod lost_updates;
+mod match_scores;
 mod mcp_app;
 mod media_migration;
 mod methods;

@@ -10,7 +10,9 @@ use futures_util::future::join_all;
 use tracing::Instrument as _;
 use vademecum_core::telemetry::Metrics;
 use vademecum_model::{CorpusStatistics, Deadline, Hit, Order, ScoreThreshold, SourceName, Uri};
-use vademecum_search::{FtsQuery, HitRequest, RankRequest, RankedMatch, Ranking, TitleMatches};
+use vademecum_search::{
+    FtsQuery, HitRequest, PhraseSet, QueryWeights, RankRequest, RankedMatch, Ranking, TitleMatches,
+};
 use vademecum_source::SourceError;
 
 use super::{
@@ -110,11 +112,13 @@ impl Handler<RankAll> for Aggregator {
             let deadline = aggregator.deadline(&message.context);
             let graph = LinkGraph::new(&aggregator.sources, deadline);
             let page = (message.selections.as_slice(), message.order, message.take);
-            move_newer_first(&graph, merged, page, |selections| {
+            let mut merged = move_newer_first(&graph, merged, page, |selections| {
                 let message = RankAll { selections, vectors: None, ..message.clone() };
                 aggregator.rank(message)
             })
-            .await
+            .await;
+            merged.scale_scores();
+            merged
         };
         Box::pin(ranked.instrument(span))
     }
@@ -176,8 +180,8 @@ async fn rank_all(queries: Vec<SourceQuery>, message: RankAll, timeout: Duration
     }
     let by_relevance =
         |query: &SourceQuery| query.selection.order.unwrap_or(message.order) == Order::Relevance;
-    let titles = TitleMatches::new(&message.query).filter(|_| queries.iter().all(by_relevance));
-    let titles = titles.map(Arc::new);
+    let titles =
+        queries.iter().all(by_relevance).then(|| Arc::new(TitleMatches::new(&message.query)));
     let mut answers = rank_sources(&queries, &message, titles.as_ref(), total, &deadline).await;
     if refresh_statistics(&mut queries, &answers) && queries.len() > 1 {
         answers = rank_sources(&queries, &message, titles.as_ref(), total, &deadline).await;
@@ -185,10 +189,19 @@ async fn rank_all(queries: Vec<SourceQuery>, message: RankAll, timeout: Duration
     let without_tags = find_without_tags(&queries, &answers, &deadline).await;
     answers.extend(failed.into_iter().map(Err));
     let mut merged = merge_rankings(answers, message.order, depth(message.take, titles.as_ref()));
+    let weights = QueryWeights::new(&message.query, &merged.statistics);
+    let compare = |one: &_, other: &_| compare_matches(Order::Relevance, one, other);
+    let mut bonus = 0.0;
     if let Some(titles) = titles {
-        let compare = |one: &_, other: &_| compare_matches(Order::Relevance, one, other);
-        titles.raise_scores(&mut merged.ranked, compare);
+        bonus = titles.raise_scores(&mut merged.ranked, (&weights, merged.best_score), compare);
+        merged.dates = titles.dates().cloned();
+        if queries.len() > 1 {
+            TitleMatches::spread_conversations(&mut merged.ranked, compare);
+        }
     }
+    let missing = merged.ranked.first().map_or(PhraseSet::default(), |first| first.missing);
+    let score = weights.score(merged.best_score, missing) + bonus;
+    merged.best_match_score = Some(score.min(1.0));
     merged.ranked.truncate(message.take);
     MergedResults { without_tags, ..merged }
 }
@@ -418,6 +431,7 @@ fn merge_rankings(
     let mut merged = MergedResults::default();
     let mut queues = Vec::new();
     let best = answers.iter().flatten().map(|(_, ranking)| ranking.best_score).fold(0.0, f64::max);
+    merged.best_score = best;
     for answer in answers {
         match answer {
             Ok((_, mut ranking)) => {
@@ -463,7 +477,13 @@ mod tests {
 
     fn ranked(source: SourceName, id: &str, score: f64, day: &str) -> RankedMatch {
         let last_modified = Timestamp::parse(day).ok();
-        RankedMatch { key: 1, uri: Uri::item(source, id), score, last_modified }
+        RankedMatch {
+            key: 1,
+            uri: Uri::item(source, id),
+            score,
+            last_modified,
+            missing: PhraseSet::default(),
+        }
     }
 
     fn source_ranking(source: SourceName, list: &[(&str, f64, &str)]) -> (SourceName, Ranking) {

@@ -167,6 +167,7 @@ fn rerank_by_vector(
     });
     let after = rest.into_iter().map(|ranked| RankedMatch { score: 0.0, ..ranked });
     merged.ranked = in_order.chain(after).collect();
+    merged.best_match_score = None;
     Ok(merged)
 }
 
@@ -178,6 +179,7 @@ fn vector_results(
 ) -> MergedResults {
     merged.failed.extend(failed);
     merged.similarity_floor = similarity_floor;
+    merged.best_match_score = None;
     merged.ranked = near.iter().map(|near| near.ranked.clone()).collect();
     // One more than found if the limit was reached, to signal further results.
     merged.total = near.len() + usize::from(near.len() >= take);
@@ -193,6 +195,10 @@ fn fuse_rankings(
     take: usize,
 ) -> MergedResults {
     merged.similarity_floor = similarity_floor;
+    // Without a floor, any text is near some other.
+    let nearest = near.first().filter(|_| similarity_floor.is_some());
+    let similarity = nearest.map_or(0.0, |nearest| nearest.ranked.score.min(1.0));
+    merged.best_match_score = merged.best_match_score.map(|score| score.max(similarity));
     merged.vectors_skipped_reason = failed
         .iter()
         .map(|failed| format!("{}: {}", failed.display_name(), failed.reason))

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use vademecum_model::{CorpusStatistics, ScoreType, SourceName, Uri};
-use vademecum_search::RankedMatch;
+use vademecum_search::{QueryDates, RankedMatch, SCORE_FLOOR};
 
 use super::{SourceFailure, vector_hit::VectorHit};
 
@@ -18,6 +18,13 @@ pub(crate) struct MergedResults {
     pub(crate) statistics: CorpusStatistics,
     /// Sources that failed or exceeded the deadline; their matches are missing.
     pub(crate) failed: Vec<SourceFailure>,
+    /// Highest BM25 score of all matches.
+    pub(crate) best_score: f64,
+    /// Score of the best match (`docs/adr/0080-scores-with-a-meaning.md`); until it is applied, the best
+    /// match has 1. `None` if the scores are similarities of vectors.
+    pub(crate) best_match_score: Option<f64>,
+    /// Date that the query names; matches of that time come first.
+    pub(crate) dates: Option<QueryDates>,
     /// Kind of the scores.
     pub(crate) score_type: ScoreType,
     /// Vector hits that full text did not find, or all of them in a vector search.
@@ -35,6 +42,19 @@ pub(crate) struct MergedResults {
 }
 
 impl MergedResults {
+    /// Scales the scores so that the best match has its score.
+    pub(crate) fn scale_scores(&mut self) {
+        if let Some(best) = self.best_match_score {
+            self.ranked.iter_mut().for_each(|found| found.score *= best);
+        }
+    }
+
+    /// Returns `true` if no match is likely to answer the query: the best score is below the floor.
+    /// Vector results below the similarity floor are not among the matches.
+    pub(crate) fn lacks_answer(&self) -> bool {
+        self.best_match_score.is_some_and(|score| score < SCORE_FLOOR)
+    }
+
     /// Returns `true` if there are no matches and no source failed.
     pub(crate) fn is_empty(&self) -> bool {
         self.total == 0 && self.failed.is_empty()

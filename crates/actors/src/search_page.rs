@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use vademecum_model::{Hit, OriginSet, SourceName, Uri};
-use vademecum_search::QuerySigns;
+use vademecum_search::{QueryDates, QuerySigns};
 
 use super::SourceFailure;
 
@@ -20,6 +20,8 @@ pub struct SearchPage {
     pub next_offset: Option<usize>,
     /// Total number of matches.
     pub total: usize,
+    /// Whether no match is likely to answer the query: the best is below the floor of scores.
+    pub lacks_answer: bool,
     /// Matches that the session had shown before, by rank: those that are left out of the results, or
     /// those among the results.
     pub already_shown: Vec<AlreadyShown>,
@@ -31,6 +33,8 @@ pub struct SearchPage {
     pub searched_for: Option<String>,
     /// Query with replaced words that may find more.
     pub did_you_mean: Option<String>,
+    /// Date that the query names; matches of that time come first.
+    pub dates: Option<QueryDates>,
     /// What the signs of the query were read as.
     pub signs: QuerySigns,
     /// Sources in which a filter by tags finds nothing because no item has any.

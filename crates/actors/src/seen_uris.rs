@@ -139,8 +139,13 @@ mod tests {
 
     fn ranking(count: usize) -> Vec<RankedMatch> {
         let uri = |number: usize| Uri::item(SourceName::Notes, number.to_string());
-        let ranked =
-            |number| RankedMatch { key: 0, uri: uri(number), score: 1.0, last_modified: None };
+        let ranked = |number| RankedMatch {
+            key: 0,
+            uri: uri(number),
+            score: 1.0,
+            last_modified: None,
+            missing: vademecum_search::PhraseSet::default(),
+        };
         (0..count).map(ranked).collect()
     }
 

@@ -1,6 +1,6 @@
 //! Conversation of one principal: items shown, recent queries, and the course of a search.
 
-use std::{fmt, rc::Rc, sync::Arc};
+use std::{collections::HashMap, fmt, rc::Rc, sync::Arc};
 
 use actix::{
     WeakAddr,
@@ -8,8 +8,8 @@ use actix::{
     prelude::*,
 };
 use vademecum_core::config::RepeatedResults;
-use vademecum_model::{Hit, Retrieval};
-use vademecum_search::{FtsQuery, GetRequest, Item, RankedMatch};
+use vademecum_model::{Hit, Retrieval, Uri};
+use vademecum_search::{FtsQuery, GetRequest, Item, QueryWeights, RankedMatch};
 
 use super::{
     CallContext, CallError, SourceFailure, WithContext,
@@ -384,12 +384,17 @@ impl Session {
         let weights = merged.statistics.phrase_weights().into();
         let mut matches = PageMatches::new(&mut selection, request);
         let ranked = std::mem::take(&mut matches.ranked);
+        let words = QueryWeights::new(&query, &merged.statistics);
+        let with_words = ranked.iter().filter(|found| !found.missing.is_empty());
+        let missing_words: HashMap<Uri, Vec<String>> =
+            with_words.map(|found| (found.uri.clone(), words.words(found.missing))).collect();
         let loaded = search.load(&query, ranked, weights, snippet_length);
         let remembers = request.repeated != RepeatedResults::Show;
         Box::pin(loaded.into_actor(self).map(move |loaded, session, _| {
             let (mut hits, failed) = loaded?;
             for hit in &mut hits {
                 hit.score_type = merged.score_type;
+                hit.missing = missing_words.get(&hit.uri).cloned().unwrap_or_default();
                 if let Some(vector_hit) = merged.vector_hits.get(&hit.uri) {
                     apply_vector_hit(hit, vector_hit, snippet_length);
                 }
@@ -407,11 +412,13 @@ impl Session {
                 left_out: 0,
                 next_offset: (selection.has_more == HasMore::Yes).then_some(selection.next_offset),
                 total: merged.total,
+                lacks_answer: merged.lacks_answer(),
                 more_already_shown: matches.unnamed,
                 already_shown,
                 restarted,
                 searched_for,
                 did_you_mean,
+                dates: merged.dates,
                 signs,
                 failed: merged.failed.into_iter().chain(failed).collect(),
                 missing_vectors: merged.missing_vectors,

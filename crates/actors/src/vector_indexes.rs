@@ -5,7 +5,7 @@ use std::sync::Arc;
 use vademecum_collections::{DocumentFilter, document_uri};
 use vademecum_embed::UnrelatedSimilarity;
 use vademecum_model::{Deadline, Filters, Loc, SourceName, Uri};
-use vademecum_search::{RankedMatch, vector::DistanceMetric};
+use vademecum_search::{PhraseSet, RankedMatch, vector::DistanceMetric};
 use vademecum_source::SourceError;
 
 use super::{
@@ -140,6 +140,7 @@ impl VectorIndexes {
                     uri: document_uri(&one.record.name, &document.doc_id, Some(passage.index)),
                     score: found.score,
                     last_modified: document.updated_at,
+                    missing: PhraseSet::default(),
                 },
                 loc: Loc {
                     chunk_index: usize::try_from(passage.index).ok(),

@@ -33,6 +33,9 @@ pub struct Hit {
     /// With `highlight` only: query words that occur in the item, as typed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matched: Option<Vec<String>>,
+    /// Of a search only: words of the query that the item does not have, at most eight.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// Canonical pointer, such as `media://3`.
     pub uri: Uri,
     /// Relevance: 0 to 1, higher is better.
@@ -164,6 +167,7 @@ impl Hit {
             snippet: None,
             highlights: None,
             matched: None,
+            missing: Vec::new(),
             uri,
             score: 1.0,
             score_type: ScoreType::Fts,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vademecum_model::{CorpusStatistics, Filters, Order, ScoreThreshold, Timestamp, Uri};
 
-use crate::{FtsQuery, TitleMatches};
+use crate::{FtsQuery, PhraseSet, TitleMatches};
 
 /// A request to rank a source's items.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +62,8 @@ pub struct RankedMatch {
     pub score: f64,
     /// Last modification time.
     pub last_modified: Option<Timestamp>,
+    /// Phrases of the query that it does not have.
+    pub missing: PhraseSet,
 }
 
 /// A request to load matches as hits for a result list.

@@ -1,8 +1,9 @@
-//! Matches whose title is the query, which come first (`docs/adr/0008-one-ranking.md`).
+//! Matches that the query names: by their title (`docs/adr/0008-one-ranking.md`), by the sender of a
+//! message, or by their date.
 //!
 //! A search for a title means the item of that name, but a longer text that repeats the words has a
-//! higher BM25 score. The sources compare the titles of their best matches with the query; the
-//! scores are raised after the sources are merged, so they do not depend on the page.
+//! higher BM25 score. The sources compare titles, senders and dates of their best matches with the
+//! query; the scores are raised after the sources are merged, so they do not depend on the page.
 
 use std::{
     cmp::Ordering,
@@ -12,9 +13,11 @@ use std::{
 };
 
 use vademecum_fts5::for_each_word;
-use vademecum_model::{Uri, to_f64};
+use vademecum_model::{SourceName, Timestamp, Uri, to_f64};
 
-use super::{FtsQuery, phrase::word_key};
+use super::{
+    FtsQuery, PhraseSet, QueryDates, QueryWeights, match_score::typed_word, phrase::word_key,
+};
 use crate::RankedMatch;
 
 /// Maximum number of words in a query that may be a title.
@@ -25,6 +28,12 @@ const MAX_OTHER_WORDS: usize = 2;
 const EXACT_BONUS: f64 = 1.0;
 /// Added if the title has the words of the query in order, times the share of them in the title.
 const NEAR_BONUS: f64 = 0.5;
+/// Added if the title has all words of the query in any order; the share of their weight for some.
+const COVERAGE_BONUS: f64 = 0.1;
+/// Added to the score of a message whose sender the query names among other words.
+const SENDER_BONUS: f64 = 0.2;
+/// Factor of the score of each further message of a conversation in a search of several sources.
+const FURTHER_MESSAGE: f64 = 0.5;
 
 /// A word of the query.
 #[derive(Clone, Debug)]
@@ -34,21 +43,39 @@ struct TitleWord {
     key: String,
 }
 
-/// Titles that are a query, exactly or nearly.
+/// Titles and senders of the first matches, compared with a query.
 #[derive(Debug)]
 pub struct TitleMatches {
+    /// The query as a title; none if it cannot be one.
     words: Vec<TitleWord>,
     /// The folded words without spaces.
     letters: String,
-    bonuses: Mutex<HashMap<Uri, f64>>,
+    /// What forms of the phrases of the query have in common, of those that are a word.
+    keys: Vec<Option<String>>,
+    /// The date that the query names, and the phrases that name it.
+    dates: Option<(QueryDates, PhraseSet)>,
+    found: Mutex<HashMap<Uri, TitleMatch>>,
+}
+
+/// A title and a sender, compared with a query.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct TitleMatch {
+    /// Bonus of a title that is the query, exactly or nearly.
+    bonus: f64,
+    /// Phrases of the query in the title.
+    phrases: PhraseSet,
+    /// Whether the query names the sender, and has other words.
+    is_named_sender: bool,
+    /// Whether it is of the time that the query names.
+    is_dated: bool,
 }
 
 impl TitleMatches {
     /// Number of matches, best first, of which the titles are compared.
     pub const CANDIDATES: usize = 50;
 
-    /// Returns the comparison for a query, or `None` for a query that cannot be a title.
-    pub fn new(query: &FtsQuery) -> Option<Self> {
+    /// Returns the comparison for a query.
+    pub fn new(query: &FtsQuery) -> Self {
         let mut words = Vec::new();
         for_each_whole_word(query.typed(), |word| {
             words.push(TitleWord { folded: word.to_owned(), key: word_key(word) });
@@ -60,35 +87,73 @@ impl TitleMatches {
         });
         let may_be_title =
             (1..=MAX_TITLE_WORDS).contains(&words.len()) && query.excluded().is_empty();
+        if !may_be_title {
+            words.clear();
+        }
         let letters = words.iter().map(|word| word.folded.as_str()).collect();
-        may_be_title.then(|| Self { words, letters, bonuses: Mutex::default() })
+        let keys: Vec<Option<String>> =
+            query.phrases().map(|phrase| typed_word(phrase).map(word_key)).collect();
+        let dates = QueryDates::find(query.typed(), Timestamp::now()).map(|dates| {
+            let text = dates.words.join(" ");
+            let phrases = phrases_in(&keys, &text);
+            (dates, phrases)
+        });
+        Self { words, letters, keys, dates, found: Mutex::default() }
+    }
+
+    /// Returns the date that the query names. Matches of that time come first.
+    pub fn dates(&self) -> Option<&QueryDates> {
+        self.dates.as_ref().map(|(dates, _)| dates)
     }
 
     /// Compares the titles of a match, one a line.
     pub fn compare(&self, uri: &Uri, titles: &str) {
         let bonus = titles.lines().map(|title| self.bonus(title)).fold(0.0, f64::max);
-        if bonus > 0.0 {
-            let mut bonuses = self.bonuses.lock().unwrap_or_else(PoisonError::into_inner);
-            bonuses.insert(uri.clone(), bonus);
+        let phrases = phrases_in(&self.keys, titles);
+        self.update(uri, |known| *known = TitleMatch { bonus, phrases, ..*known });
+    }
+
+    /// Compares the sender of a message.
+    pub fn compare_sender(&self, uri: &Uri, sender: &str) {
+        let phrases = phrases_in(&self.keys, sender);
+        let named = (0..self.keys.len()).filter(|phrase| phrases.contains(*phrase)).count();
+        if (1..self.keys.len()).contains(&named) {
+            self.update(uri, |known| known.is_named_sender = true);
         }
+    }
+
+    /// Compares the date of a match.
+    pub fn compare_date(&self, uri: &Uri, date: Timestamp) {
+        if self.dates.as_ref().is_some_and(|(dates, _)| dates.contains(date)) {
+            self.update(uri, |known| known.is_dated = true);
+        }
+    }
+
+    fn update(&self, uri: &Uri, change: impl FnOnce(&mut TitleMatch)) {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        change(found.entry(uri.clone()).or_default());
     }
 
     /// Returns a comparison with the same query and no titles yet.
     #[must_use]
     pub fn without_titles(&self) -> Self {
-        Self { words: self.words.clone(), letters: self.letters.clone(), bonuses: Mutex::default() }
+        let (words, letters, keys) = (self.words.clone(), self.letters.clone(), self.keys.clone());
+        Self { words, letters, keys, dates: self.dates.clone(), found: Mutex::default() }
     }
 
     /// Copies the comparison of `known`, which has another URI in `other`.
     pub fn copy_from(&self, other: &Self, known: &Uri, uri: &Uri) {
-        let bonus =
-            other.bonuses.lock().unwrap_or_else(PoisonError::into_inner).get(known).copied();
-        let mut bonuses = self.bonuses.lock().unwrap_or_else(PoisonError::into_inner);
-        bonuses.extend(bonus.map(|bonus| (uri.clone(), bonus)));
+        let found = other.found.lock().unwrap_or_else(PoisonError::into_inner).get(known).copied();
+        if let Some(found) = found {
+            self.update(uri, |known| *known = found);
+        }
     }
 
     /// Compares a title with the query word by word, until it can be neither the query nor nearly so.
     fn bonus(&self, title: &str) -> f64 {
+        if self.words.is_empty() {
+            return 0.0;
+        }
         // The letters of an exact title that must still come; words may be divided in another way.
         let mut letters = Some(self.letters.as_str());
         let mut words = self.words.iter();
@@ -120,26 +185,68 @@ impl TitleMatches {
         }
     }
 
-    /// Raises the scores, from 0 to 1, of the first matches that have such a title, and scales all to
-    /// the same range. `ranked` must be in the order of `compare`, and is so afterwards.
+    /// Raises the scores, from 0 to 1, of the first matches that the query names, and scales all to the
+    /// same range. A match of the time that the query names counts as if it had the words of the date
+    /// once. `best_bm25` is the BM25 score of a match with score 1. `ranked` must be in the order of
+    /// `compare`, and is so afterwards. Returns the bonus of the title of the first match if it is the
+    /// query, exactly or nearly.
     pub fn raise_scores(
         &self,
         ranked: &mut [RankedMatch],
+        (weights, best_bm25): (&QueryWeights<'_>, f64),
         compare: impl Fn(&RankedMatch, &RankedMatch) -> Ordering,
-    ) {
-        let bonuses = self.bonuses.lock().unwrap_or_else(PoisonError::into_inner);
+    ) -> f64 {
+        let known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let mut best: f64 = 1.0;
         for found in ranked.iter_mut().take(Self::CANDIDATES) {
-            found.score += bonuses.get(&found.uri).copied().unwrap_or(0.0);
+            let Some(title) = known.get(&found.uri) else { continue };
+            found.score += title.bonus + COVERAGE_BONUS * weights.share(title.phrases);
+            if title.is_named_sender {
+                found.score += SENDER_BONUS;
+            }
+            if let (true, Some((_, phrases))) = (title.is_dated, &self.dates) {
+                let absent = found.missing.intersection(*phrases);
+                found.score +=
+                    COVERAGE_BONUS + weights.bm25_once(absent) / best_bm25.max(f64::MIN_POSITIVE);
+                found.missing = found.missing.difference(*phrases);
+            }
             best = best.max(found.score);
         }
-        if best > 1.0 {
-            for found in ranked.iter_mut() {
-                found.score /= best;
-            }
-            ranked.sort_by(compare);
+        for found in ranked.iter_mut() {
+            found.score /= best;
         }
+        ranked.sort_by(compare);
+        ranked.first().and_then(|first| known.get(&first.uri)).map_or(0.0, |title| title.bonus)
     }
+
+    /// Lowers the scores of further messages of a conversation among the first matches, so that it does
+    /// not fill the results of several sources.
+    pub fn spread_conversations(
+        ranked: &mut [RankedMatch],
+        compare: impl Fn(&RankedMatch, &RankedMatch) -> Ordering,
+    ) {
+        let mut factors: HashMap<String, f64> = HashMap::new();
+        for found in ranked.iter_mut().take(Self::CANDIDATES) {
+            if found.uri.source == SourceName::Chats {
+                let factor = factors.entry(found.uri.id.clone()).or_insert(1.0);
+                found.score *= *factor;
+                *factor *= FURTHER_MESSAGE;
+            }
+        }
+        ranked.sort_by(compare);
+    }
+}
+
+/// Returns the phrases that are a word of a text, by what the forms of each have in common.
+fn phrases_in(keys: &[Option<String>], text: &str) -> PhraseSet {
+    let mut phrases = PhraseSet::default();
+    for_each_word(text, |word| {
+        let key = word_key(word.folded);
+        let known = keys.iter().position(|known| known.as_ref() == Some(&key));
+        known.into_iter().for_each(|position| phrases.insert(position));
+        ControlFlow::Continue(())
+    });
+    phrases
 }
 
 /// Visits the folded words of a text until `visit` breaks; a compound name and a word with signs is one
@@ -161,7 +268,7 @@ mod tests {
     use vademecum_model::SourceName;
 
     fn bonus(query: &str, title: &str) -> f64 {
-        TitleMatches::new(&FtsQuery::parse(query)).map_or(-1.0, |titles| titles.bonus(title))
+        TitleMatches::new(&FtsQuery::parse(query)).bonus(title)
     }
 
     #[test]
@@ -176,7 +283,7 @@ mod tests {
             assert_eq!(bonus(query, title), EXACT_BONUS, "{query}");
         }
         assert_eq!(bonus("c++", "C"), 0.0);
-        assert_eq!(bonus("bread -rye", "Bread"), -1.0);
+        assert_eq!(bonus("bread -rye", "Bread"), 0.0);
     }
 
     #[test]
@@ -196,6 +303,7 @@ mod tests {
             uri: Uri::item(SourceName::Notes, id),
             score,
             last_modified: None,
+            missing: PhraseSet::default(),
         };
         let titles = TitleMatches::new(&FtsQuery::parse("rye bread")).unwrap();
         for (id, title) in [("a", "Flour"), ("b", "My rye bread"), ("c", "Rye bread")] {

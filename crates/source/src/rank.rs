@@ -6,7 +6,7 @@ use rusqlite::Row;
 use vademecum_fts5::{Postings, RowLengths};
 use vademecum_model::{CorpusStatistics, FtsTable, Order, Timestamp, Uri};
 use vademecum_search::{
-    Bm25Scorer, FtsQuery, Phrase, RankRequest, RankedMatch, Ranking, ScoredRow, TopK,
+    Bm25Scorer, FtsQuery, Phrase, PhraseSet, RankRequest, RankedMatch, Ranking, ScoredRow, TopK,
 };
 use vademecum_store::{
     FilterStatements, FtsIndex, IndexCache, Reader, RowExpression, RowFilter, Store, StoreError,
@@ -33,13 +33,22 @@ pub struct RankPlan<'a> {
     pub read_uri: &'a dyn Fn(&Row<'_>) -> rusqlite::Result<Uri>,
 }
 
-/// Compares the column `titles` of an identified match with the query, if titles raise scores.
-/// Returns the URI.
+/// Compares the columns `titles`, `sender` and `dated_at` of an identified match with the query, if they
+/// raise scores; not every source has the last two. Returns the URI.
 pub fn compare_titles(request: &RankRequest, row: &Row<'_>, uri: Uri) -> rusqlite::Result<Uri> {
-    if let Some(titles) = &request.titles
-        && let Some(all) = row.get::<_, Option<String>>("titles")?
-    {
+    let Some(titles) = &request.titles else { return Ok(uri) };
+    if let Some(all) = row.get::<_, Option<String>>("titles")? {
         titles.compare(&uri, &all);
+    } else if let Ok(column) = row.as_ref().column_index("sender")
+        && let Some(sender) = row.get::<_, Option<String>>(column)?
+    {
+        titles.compare_sender(&uri, &sender);
+    }
+    if titles.dates().is_some()
+        && let Ok(column) = row.as_ref().column_index("dated_at")
+        && let Some(date) = row.get::<_, Option<Timestamp>>(column)?
+    {
+        titles.compare_date(&uri, date);
     }
     Ok(uri)
 }
@@ -81,11 +90,18 @@ pub fn rank_table(
     let named = kept.iter().filter(|found| found.score >= lowest);
     let keys = named.map(|found| (found.key, found.score));
     let mut ranked = reader.query_each_key(plan.identify_sql, keys, |key, score, row| {
+        let mut missing = PhraseSet::default();
+        for (position, (postings, _)) in scored.iter().enumerate() {
+            if !postings.contains(key) {
+                missing.insert(position);
+            }
+        }
         Ok(RankedMatch {
             key,
             uri: (plan.read_uri)(row)?,
             score,
             last_modified: row.get("last_modified")?,
+            missing,
         })
     })?;
     // Only returned matches raise the threshold: a source that fails must not affect the others.

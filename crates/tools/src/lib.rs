@@ -55,7 +55,7 @@ pub use knowledge::{KnowledgeGet, KnowledgeSearch};
 pub use knowledgebase::SearchKnowledgebase;
 pub use links::{KnowledgeLinks, LinkedItem, LinksResponse, UnresolvedLink};
 pub use list::KnowledgeList;
-pub use output::{PageNotes, SearchResponse, SearchResults, sign_sentences};
+pub use output::{NO_ANSWER, PageNotes, SearchResponse, SearchResults, sign_sentences};
 pub use query_embedding::SearchModeInput;
 pub use rag::{
     RagAdminStats, RagAdminSync, RagFetchFromSource, RagGetChunks, RagGetDocs, RagSearchFts,

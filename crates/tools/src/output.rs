@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use vademecum_actors::{AlreadyShown, SourceFailure};
-use vademecum_model::{Hit, ItemRef, SourceName};
+use vademecum_model::{Hit, ItemRef, SourceName, Timestamp};
 use vademecum_services::permalink::SiteAddress;
 
+/// Sentence about a search whose best result is below the floor of scores.
+pub const NO_ANSWER: &str =
+    "None is likely to answer the query: even the best has few of its words.";
 /// Maximum number of tags listed with a result.
 pub(crate) const MAX_TAGS: usize = 20;
 
@@ -22,6 +25,8 @@ pub struct SearchResponse<R> {
     pub next_offset: Option<usize>,
     /// Estimated number of all matches.
     pub total_estimated: usize,
+    /// Whether a result may answer the query; `false` if even the best has few of its words.
+    pub found: bool,
     /// Notes about this page.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
@@ -47,6 +52,8 @@ pub fn sign_sentences(
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PageNotes {
+    /// `false` if no result is likely to answer the query.
+    pub found: Option<bool>,
     /// Sources that failed, with the reason; their hits are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_sources: Vec<SourceFailure>,
@@ -85,6 +92,8 @@ pub struct PageNotes {
     /// Parts of the query whose signs have no meaning, such as flags of programs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
+    /// First and last day that the query names. Items of that time come first.
+    pub dates: Option<[Timestamp; 2]>,
     /// Number of items that have no vectors yet.
     pub vectors_missing: Option<usize>,
     /// Reason for a full-text search although vectors were requested.
@@ -144,6 +153,7 @@ impl CompactHit {
         note("last_modified", hit.last_modified.map(|moment| moment.to_string()));
         note("media_type", hit.media_type);
         note("sender", hit.sender);
+        note("missing_words", (!hit.missing.is_empty()).then(|| hit.missing.join(", ")));
         let words = |list: Vec<String>| (!list.is_empty()).then(|| list.join(", "));
         let names = hit.derived_origins.iter().map(|origin| origin.as_str().to_owned());
         note("derived_origins", words(names.collect()));
@@ -211,8 +221,9 @@ impl SearchResponse<SearchResults> {
 impl<R> SearchResponse<R> {
     /// Returns the same page with its results converted by `shape`.
     pub fn map_results<S>(self, shape: impl FnOnce(R) -> S) -> SearchResponse<S> {
-        let Self { results, has_more, next_offset, total_estimated, meta } = self;
-        SearchResponse { results: shape(results), has_more, next_offset, total_estimated, meta }
+        let Self { results, has_more, next_offset, total_estimated, found, meta } = self;
+        let results = shape(results);
+        SearchResponse { results, has_more, next_offset, total_estimated, found, meta }
     }
 
     /// Returns the words searched for instead of the query as typed.
@@ -231,6 +242,10 @@ impl<R> SearchResponse<R> {
             remarks.push(format!("Some words occur nowhere. Did you mean: {words}?"));
         }
         remarks.extend(about.sign_sentences());
+        if let Some([after, before]) = about.dates.map(|dates| dates.map(|date| date.to_string())) {
+            let days = [after, before].map(|date| date.get(..10).unwrap_or_default().to_owned());
+            remarks.push(format!("Items of {} come first.", days.join(" to ")));
+        }
         if let Some(count) = about.left_out {
             remarks.push(format!("max_tokens left out {count} results of this page."));
         }

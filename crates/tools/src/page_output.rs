@@ -30,7 +30,9 @@ pub(super) fn unrecorded_output(
     session: Option<String>,
 ) -> ToolOutput<SearchResponse<Vec<Hit>>> {
     page.hits.iter_mut().for_each(|hit| hit.limit_tags(MAX_TAGS));
+    let lacks_answer = page.lacks_answer || page.total == 0;
     let about = PageNotes {
+        found: (lacks_answer && page.total > 0).then_some(false),
         without_tags: page.without_tags,
         left_out: (page.left_out > 0).then_some(page.left_out),
         ranks: if page.already_shown.is_empty() {
@@ -49,6 +51,7 @@ pub(super) fn unrecorded_output(
         required: page.signs.required,
         excluded: page.signs.excluded,
         ignored: page.signs.ignored,
+        dates: page.dates.map(|dates| [dates.after, dates.before]),
         vectors_missing: (page.missing_vectors > 0).then_some(page.missing_vectors),
         without_vectors: page.vectors_skipped_reason,
         similarity_floor: page.similarity_floor.map(round_similarity),
@@ -64,6 +67,7 @@ pub(super) fn unrecorded_output(
         has_more: page.next_offset.is_some(),
         next_offset: page.next_offset,
         total_estimated: page.total,
+        found: !lacks_answer,
         meta: about,
     };
     ToolOutput { output, text: None, meta: meta.map(prefix_meta_keys) }

@@ -1,8 +1,9 @@
 //! Recall: the items of the library that a prompt is about, as a short text for its context.
 //!
-//! Most prompts have nothing to do with the library, so an item must pass a floor. By full text: at
-//! least two words of the prompt occur in it, and together they weigh most of what all words of the
-//! prompt weigh, by their rarity (inverse document frequency). By vectors: the similarity floor.
+//! Most prompts have nothing to do with the library, so an item must pass a floor. By full text: the
+//! search has found an answer ([`vademecum_search::SCORE_FLOOR`]), at least two words of the prompt occur
+//! in the item, and together they weigh most of what all words of the prompt weigh, by their rarity
+//! (inverse document frequency). By vectors: the similarity floor.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -17,7 +18,10 @@ use vademecum_fts5::is_any_stop_word;
 use vademecum_mcp::RequestContext;
 use vademecum_model::{Hit, SourceName};
 
-use super::{KnowledgeSearch, Tool as _, ToolServices, output::SearchResults};
+use super::{
+    KnowledgeSearch, Tool as _, ToolServices,
+    output::{SearchResponse, SearchResults},
+};
 
 /// Maximum length of the text, in characters.
 pub(crate) const MAX_RECALL_CHARS: usize = 1_500;
@@ -118,7 +122,7 @@ async fn weigh(
 ) -> Result<HashMap<String, f64>, CallError> {
     let counts = words.into_iter().map(|word| async move {
         let arguments = json!({ "query": word, "limit": 1, "spelling": "off" });
-        Ok::<_, CallError>((word.clone(), search(services, arguments, call).await?.1))
+        Ok::<_, CallError>((word.clone(), search(services, arguments, call).await?.total_estimated))
     });
     let (counts, passages) = join(join_all(counts), count_passages(services, call)).await;
     let weighed = |counted: Result<(String, usize), CallError>| {
@@ -140,7 +144,8 @@ async fn find_covering(
     });
     let weights: Vec<f64> =
         words.iter().map(|word| weights.get(word).copied().unwrap_or_default()).collect();
-    let mut hits = search(services, arguments, call).await?.0;
+    let found = search(services, arguments, call).await?;
+    let mut hits = if found.found { found.results.into_hits() } else { Vec::new() };
     hits.retain(|hit| covers(words, &weights, hit.matched.as_deref().unwrap_or_default()));
     Ok(hits)
 }
@@ -178,23 +183,18 @@ async fn find_near(
     let arguments = json!({
         "query": question, "limit": 3, "mode": "vector", "snippet_length": EXCERPT_CHARS,
     });
-    Ok(search(services, arguments, call).await?.0)
+    Ok(search(services, arguments, call).await?.results.into_hits())
 }
 
-/// Runs a search outside of any session, and returns its hits and the number of all matches.
+/// Runs a search outside of any session.
 async fn search(
     services: &ToolServices,
     arguments: Value,
     call: &RequestContext,
-) -> Result<(Vec<Hit>, usize), CallError> {
+) -> Result<SearchResponse<SearchResults>, CallError> {
     let search: KnowledgeSearch =
         serde_json::from_value(arguments).map_err(|error| CallError::Invalid(error.to_string()))?;
-    let found = search.call(services, call).await?.output;
-    let hits = match found.results {
-        SearchResults::Full(hits) => hits,
-        SearchResults::Compact(_) => Vec::new(),
-    };
-    Ok((hits, found.total_estimated))
+    Ok(search.call(services, call).await?.output)
 }
 
 /// Returns the number of items and messages of the library.

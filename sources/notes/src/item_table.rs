@@ -10,8 +10,8 @@ use vademecum_source::{
 use crate::full_text::FULL_TEXT_TABLE;
 
 /// Identifier, last modification and names of the matching note `:key`.
-const IDENTIFY_SQL: &str =
-    "SELECT id, last_modified, title || char(10) || names AS titles FROM notes WHERE row = :key";
+const IDENTIFY_SQL: &str = "SELECT id, last_modified, title || char(10) || names AS titles, created_at AS dated_at \
+     FROM notes WHERE row = :key";
 
 /// The table of the items.
 const ITEM_TABLE: ItemTable = ItemTable {

@@ -6,7 +6,7 @@ use vademecum_model::{
     CorpusStatistics, Deadline, Draft, Filters, Hit, ItemId, ItemName, ListRequest, ListedItem,
     Listing, OriginSet, SourceStats, StoredPrompt, Suggestions, Timestamp,
 };
-use vademecum_search::{FtsQuery, HitRequest, RankRequest, RankedMatch, Ranking};
+use vademecum_search::{FtsQuery, HitRequest, PhraseSet, RankRequest, RankedMatch, Ranking};
 use vademecum_source::{SimilarWord, Source, SourceError, origins_of_items, set_content_origins};
 use vademecum_store::Store;
 use vademecum_vault::journal::{self, JournalEntry, LocalChange};
@@ -130,6 +130,7 @@ impl SourceHandle {
             uri: item.uri,
             score: 1.0,
             last_modified: None,
+            missing: PhraseSet::default(),
         });
         let request = HitRequest {
             query: Arc::new(FtsQuery::default()),

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use maud::{Markup, html};
 use vademecum_model::{Hit, SourceName};
-use vademecum_tools::SearchResponse;
+use vademecum_tools::{NO_ANSWER, SearchResponse};
 
 use super::{
     Page,
@@ -160,6 +160,7 @@ fn results(terms: &SearchTerms, found: &SearchResponse<Vec<Hit>>) -> Markup {
                 (count(found.total_estimated.max(found.results.len())))
                 @if found.total_estimated == 1 { " result" } @else { " results" }
             }
+            @if !found.found { p.notice { (NO_ANSWER) } }
             (tag_links(terms, found))
             @for hit in &found.results { (entry(hit, &terms.query)) }
         }
