@@ -46,7 +46,7 @@ use vademecum_services::{
     two_way::{FollowedFolders, follow_folders},
 };
 use vademecum_sql::{Databases, ProfileError, Profiles};
-use vademecum_tools::{SkillCatalog, ToolRegistry, ToolServices};
+use vademecum_tools::{SkillCatalog, ToolCaller, ToolRegistry, ToolServices};
 use vademecum_web::{ConnectionCount, Listener, PageServices, ServerState};
 
 use self::{
@@ -139,8 +139,7 @@ impl App {
         let embeddings = Embeddings::open(&settings.embeddings, &data)?.map(Arc::new);
         let all_tools = registry::tools();
         let metrics = Metrics::new(&monitoring::metric_labels(&all_tools))?;
-        let registry = open_user_registry(&settings, &data, embeddings.clone())?;
-        let registry = Arc::new(registry.with_metrics(metrics.clone()));
+        let registry = open_user_registry(&settings, &data, embeddings.clone(), &metrics)?;
         let collections = Arc::new(Catalogue::new(&data));
         let profiles =
             Arc::new(Profiles::new(&settings.profiles, &settings.secrets.passphrase_source())?);
@@ -153,6 +152,7 @@ impl App {
         let folders = Arc::new(followed_folders(&settings, &principal)?);
         let site = Arc::new(SiteAddress::of_settings(&settings.server));
         let tool_services = ToolServices {
+            caller: ToolCaller::Client,
             registry: Arc::clone(&registry),
             collections: Arc::clone(&collections),
             syncs: syncs.clone(),

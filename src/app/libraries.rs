@@ -9,6 +9,7 @@ use vademecum_actors::{LibraryConfig, TldwDirectory, UserRegistry};
 use vademecum_core::{
     auth::{Principal, UserIdError},
     config::{AuthMode, Settings},
+    telemetry::Metrics,
 };
 use vademecum_embed::Embeddings;
 use vademecum_model::JournalLimits;
@@ -43,7 +44,8 @@ pub(super) fn open_user_registry(
     settings: &Settings,
     data: &DataFolder,
     embeddings: Option<Arc<Embeddings>>,
-) -> Result<UserRegistry, TldwError> {
+    metrics: &Metrics,
+) -> Result<Arc<UserRegistry>, TldwError> {
     let registry = UserRegistry::new(LibraryConfig {
         data: data.clone(),
         tldw: open_tldw(settings, data.path())?,
@@ -56,5 +58,6 @@ pub(super) fn open_user_registry(
     let journal = &settings.journal;
     let journal = JournalLimits { age: journal.max_age(), bytes: journal.max_bytes() };
     let quotas = settings.quotas.for_mode(settings.auth.mode);
-    Ok(registry.with_quotas(quotas).with_journal_limits(journal))
+    let registry = registry.with_quotas(quotas).with_journal_limits(journal);
+    Ok(Arc::new(registry.with_metrics(metrics.clone())))
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use vademecum_model::{ChangeAuthor, SourceName, Timestamp};
 use vademecum_services::text::{format_count, sanitize};
-use vademecum_vault::journal::{UndoOutcome, UndoneItem};
+use vademecum_vault::journal::{UndoOutcome, UndoSelection, UndoneItem};
 
 use super::{
     audit::{parse_since, record_command},
@@ -46,7 +46,7 @@ impl Undo {
         let library = app.library();
         let author = ChangeAuthor {
             user: app.principal().user().to_string(),
-            tool: "undo".to_owned(),
+            tool: ChangeAuthor::UNDO_TOOL.to_owned(),
             ..ChangeAuthor::default()
         };
         let mut items: Vec<UndoneItem> = Vec::new();
@@ -55,7 +55,8 @@ impl Undo {
                 continue;
             };
             let (client, author) = (self.client.clone(), author.clone());
-            match source.undo_changes(self.since, client, author, !self.dry_run).await {
+            let selection = UndoSelection { since: self.since, client, item: None };
+            match source.undo_changes(selection, author, !self.dry_run).await {
                 Ok(undone) => items.extend(undone),
                 Err(error) => bail!("{name}: {error}; other sources were undone"),
             }

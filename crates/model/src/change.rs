@@ -124,6 +124,13 @@ pub struct ChangeAuthor {
     pub provenance: Option<Box<Provenance>>,
 }
 
+impl ChangeAuthor {
+    /// Tool of changes that people make on pages.
+    pub const PAGE_TOOL: &'static str = "page";
+    /// Tool of changes that undo others.
+    pub const UNDO_TOOL: &'static str = "undo";
+}
+
 /// An edit of an existing item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {

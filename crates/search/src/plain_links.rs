@@ -83,7 +83,7 @@ fn apply_edits(text: &str, edits: &[LinkEdit]) -> String {
 /// Returns a new text of an item in which lines that are as they were shown are as they were stored:
 /// an agent that writes a text back, which it was shown without links, does not take them away. `shown` is
 /// the plain form of `stored`.
-pub(crate) fn restore_lines<'a>(stored: &str, shown: &str, new: &'a str) -> Cow<'a, str> {
+pub fn restore_lines<'a>(stored: &str, shown: &str, new: &'a str) -> Cow<'a, str> {
     if stored.split('\n').count() != shown.split('\n').count() {
         return Cow::Borrowed(new);
     }

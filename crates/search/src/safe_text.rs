@@ -11,8 +11,9 @@ use std::borrow::Cow;
 use serde_json::Value;
 use vademecum_model::{Highlight, Hit, is_invisible};
 
+pub use super::plain_links::restore_lines;
 use super::{
-    plain_links::{remote_link_edits, restore_lines, without_remote_links},
+    plain_links::{remote_link_edits, without_remote_links},
     plain_links_in_json::without_remote_links_in_json,
 };
 

@@ -77,7 +77,7 @@ pub use token_estimate::estimate_tokens;
 pub use tool::{ErrorFormat, Tool, ToolOutput, ToolResult};
 pub use tool::{round_similarity, similarity_floor_meta};
 pub use tool_registry::ToolRegistry;
-pub use tool_services::ToolServices;
+pub use tool_services::{ToolCaller, ToolServices};
 pub use transcript::MediaTranscript;
 pub use writing::{
     KnowledgeRestore, KnowledgeTag, MediaAdd, NotesAppend, NotesCreate, NotesDelete, NotesUpdate,

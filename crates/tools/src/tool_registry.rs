@@ -9,7 +9,11 @@ use vademecum_actors::CallError;
 use vademecum_core::config::TextFormat;
 use vademecum_mcp::{DisableToolError, RequestContext};
 
-use super::{RegisteredTool, Tool, ToolServices, arguments::parse_lenient, tool_set::ToolSet};
+use super::{
+    RegisteredTool, Tool, ToolCaller, ToolServices,
+    arguments::{parse_lenient, parse_strict},
+    tool_set::ToolSet,
+};
 
 /// The tools that are offered, and the services they use.
 #[derive(Debug)]
@@ -75,6 +79,26 @@ impl ToolRegistry {
         let arguments = to_raw_value(arguments).map_err(|_| CallError::Unavailable)?;
         let input: T = parse_lenient(&arguments, &tool.entry().schemas.input)?;
         let services = ToolServices { text: TextFormat::Json, ..(*self.services).clone() };
+        Ok(input.call(&services, call).await?.output)
+    }
+
+    /// Runs a tool that writes for a person on a page. Texts are taken as they are, and the change is
+    /// one of the person.
+    pub async fn run_tool_of_person<T: Tool>(
+        &self,
+        arguments: &Value,
+        call: &RequestContext,
+    ) -> Result<T::Output, CallError> {
+        let built_in = self.built_in.iter().find(|tool| tool.entry().name == T::NAME);
+        let tool = built_in.ok_or(CallError::Unavailable)?;
+        let arguments = to_raw_value(arguments).map_err(|_| CallError::Unavailable)?;
+        let input: T = parse_strict(&arguments, &tool.entry().schemas.input)?;
+        let services = ToolServices {
+            caller: ToolCaller::Person,
+            text: TextFormat::Json,
+            cleans_text: false,
+            ..(*self.services).clone()
+        };
         Ok(input.call(&services, call).await?.output)
     }
 

@@ -25,9 +25,20 @@ use vademecum_sql::Databases;
 
 use super::{SkillCatalog, safe_text};
 
+/// Who calls the tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolCaller {
+    /// A client, which acts for an agent.
+    Client,
+    /// A person, on a page. What they write is their own text, whatever they were shown.
+    Person,
+}
+
 /// The services that tools use, and the settings of their outputs.
 #[derive(Clone, Debug)]
 pub struct ToolServices {
+    /// Who calls the tools.
+    pub caller: ToolCaller,
     /// Libraries and sessions.
     pub registry: Arc<UserRegistry>,
     /// Collections of the server, of which each user sees some.

@@ -218,6 +218,23 @@ impl SourceHandle {
         self.send(None, ReadSource { uses_index: false, work: Box::new(work) }).await
     }
 
+    /// Returns at most `limit` changes that clients made since a time, newest first; none for a handle that
+    /// hides items.
+    pub async fn list_client_changes(
+        &self,
+        since: Timestamp,
+        limit: usize,
+        deadline: Deadline,
+    ) -> Result<Vec<JournalEntry>, SourceError> {
+        if self.is_hidden() || self.restriction.is_some() {
+            return Ok(Vec::new());
+        }
+        self.read(deadline, move |source, reader| {
+            Ok(journal::list_client_changes(reader, source.name(), since, limit)?)
+        })
+        .await
+    }
+
     /// Returns the changes of all items since a time, newest first; with a name of a client, only
     /// those of this client.
     pub async fn list_changes(

@@ -1,12 +1,10 @@
 //! Writing of a source: saving, changing, removing and undoing.
 
-use vademecum_model::{
-    Change, ChangeAuthor, ChangedItem, Deadline, Draft, SaveOutcome, Timestamp, Uri,
-};
+use vademecum_model::{Change, ChangeAuthor, ChangedItem, Deadline, Draft, SaveOutcome, Uri};
 use vademecum_source::{Source, SourceError, list_origins, rename_origin};
 use vademecum_store::{Durability, Store, StoreError, Writer};
 use vademecum_vault::{
-    journal::{self, ConflictCopies, ExportedVersions, UndoneItem},
+    journal::{self, ConflictCopies, ExportedVersions, UndoSelection, UndoneItem},
     links::update_renamed,
 };
 
@@ -139,19 +137,16 @@ impl SourceHandle {
         self.send(Some(&deadline), WriteSource { work: Box::new(work) }).await
     }
 
-    /// Undoes the changes since a time, with a name of a client only those of this client. Without
-    /// `commit`, it only returns what would be done.
+    /// Undoes changes. Without `commit`, it only returns what would be done.
     pub async fn undo_changes(
         &self,
-        since: Timestamp,
-        client: Option<String>,
+        selection: UndoSelection,
         author: ChangeAuthor,
         commit: bool,
     ) -> Result<Vec<UndoneItem>, SourceError> {
         self.write(move |source, store| {
-            let undo = |writer: &Writer<'_>| {
-                journal::undo_changes(source, writer, since, client.as_deref(), &author)
-            };
+            let undo =
+                |writer: &Writer<'_>| journal::undo_changes(source, writer, &selection, &author);
             if commit { store.write(Durability::Full, undo) } else { store.dry_run(undo) }
         })
         .await

@@ -59,7 +59,7 @@ impl<'a> ReadFrontMatter<'a> {
             Some(block) if block.matter.len() > FrontMatterBlock::MAX_READ_BYTES => {
                 Self::TooLong(block)
             }
-            Some(block) => match parse_values(&block) {
+            Some(block) => match property_values(&block) {
                 Some(values) => Self::Properties(block, values),
                 None => Self::Unreadable,
             },
@@ -134,7 +134,7 @@ fn level_one_heading(line: &str) -> Option<&str> {
 type FrontMatterFields = BTreeMap<String, Vec<String>>;
 
 /// Returns the values of the properties; `None` if they cannot be parsed.
-fn parse_values(block: &FrontMatterBlock<'_>) -> Option<BTreeMap<String, Value>> {
+pub fn property_values(block: &FrontMatterBlock<'_>) -> Option<BTreeMap<String, Value>> {
     match block.syntax {
         _ if block.matter.trim().is_empty() => Some(BTreeMap::new()),
         FrontMatterSyntax::Yaml => {

@@ -31,6 +31,15 @@ pub enum CallProblem<E> {
     Failed(E),
 }
 
+/// Tools that a page may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ToolSelection {
+    /// Those that the peer would be offered as a client.
+    Listed,
+    /// All of the program.
+    Known,
+}
+
 impl Service {
     /// Runs `work` as a call of a tool by the peer. Rights, limits, metrics and the audit log are those
     /// of a message that calls it with these arguments.
@@ -41,12 +50,36 @@ impl Service {
         arguments: &Value,
         work: impl AsyncFnOnce(&RequestContext) -> Result<T, E>,
     ) -> Result<T, CallProblem<E>> {
+        self.run_work(peer, (tool, ToolSelection::Listed), arguments, work).await
+    }
+
+    /// Runs `work` as [`run_as_tool`](Self::run_as_tool) does, also for a tool that is not offered to
+    /// clients: people may change their library on pages while agents may not.
+    pub async fn run_as_person<T, E>(
+        &self,
+        peer: &Peer,
+        tool: &str,
+        arguments: &Value,
+        work: impl AsyncFnOnce(&RequestContext) -> Result<T, E>,
+    ) -> Result<T, CallProblem<E>> {
+        self.run_work(peer, (tool, ToolSelection::Known), arguments, work).await
+    }
+
+    async fn run_work<T, E>(
+        &self,
+        peer: &Peer,
+        (tool, selection): (&str, ToolSelection),
+        arguments: &Value,
+        work: impl AsyncFnOnce(&RequestContext) -> Result<T, E>,
+    ) -> Result<T, CallProblem<E>> {
         let params = to_raw_value(&json!({ "name": tool, "arguments": arguments })).ok();
         let request =
             Request { id: RawValue::NULL, method: METHOD.into(), params: params.as_deref() };
         let metrics = RequestMetrics::begin(&self.options.observer, peer, &request);
-        let answer =
-            self.run_tool_work(peer, tool, &metrics, work).instrument(metrics.span.clone()).await;
+        let answer = self
+            .run_tool_work(peer, (tool, selection), &metrics, work)
+            .instrument(metrics.span.clone())
+            .await;
         let revision = ProtocolVersion::NEWEST_WITH_SESSIONS;
         let (status, answer) = match answer {
             Ok(Ok(output)) => (ReplyStatus::Ok, Ok(output)),
@@ -68,7 +101,7 @@ impl Service {
     async fn run_tool_work<T, E>(
         &self,
         peer: &Peer,
-        tool: &str,
+        (tool, selection): (&str, ToolSelection),
         metrics: &RequestMetrics<'_>,
         work: impl AsyncFnOnce(&RequestContext) -> Result<T, E>,
     ) -> Result<Result<T, E>, Failure> {
@@ -80,7 +113,14 @@ impl Service {
             context.ok_or_else(|| Failure::invalid_request("the session does not exist"))?;
         let call = Box::pin(async {
             let catalog = self.handler.tools();
-            let tool = catalog.find_tool(tool, &self.tool_listing(&context))?;
+            let listing = self.tool_listing(&context);
+            let known = || catalog.entries().iter().find(|entry| entry.name == tool);
+            let tool = match (selection, known()) {
+                (ToolSelection::Known, Some(entry)) => entry,
+                (ToolSelection::Known | ToolSelection::Listed, _) => {
+                    catalog.find_tool(tool, &listing)?
+                }
+            };
             self.admit_tool(&context, tool)?;
             Ok(work(&context.request_context(Input::default())).await)
         });

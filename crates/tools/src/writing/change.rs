@@ -9,7 +9,7 @@ use vademecum_model::{Change, ChangeAuthor, ChangedItem, Draft, DraftBody, Edit,
 use vademecum_services::two_way::NoteFileStatus;
 use vademecum_source::SourceError;
 
-use super::super::{ToolResult, ToolServices};
+use super::super::{ToolCaller, ToolResult, ToolServices};
 
 /// Item after a change by a tool.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -110,17 +110,22 @@ async fn write_file(
     })
 }
 
-/// Returns who makes a change, and what the conversation was shown before.
+/// Returns who makes a change, and what the conversation of an agent was shown before.
 async fn author(
     services: &ToolServices,
     call: &RequestContext,
     tool: &str,
 ) -> Result<ChangeAuthor, CallError> {
+    let user = call.principal.user().to_string();
+    if services.caller == ToolCaller::Person {
+        let tool = ChangeAuthor::PAGE_TOOL.to_owned();
+        return Ok(ChangeAuthor { user, tool, ..ChangeAuthor::default() });
+    }
     let scope = call.scope.as_ref();
     let session = scope.map(|scope| services.open_session(&call.principal, Some(scope)));
     let provenance = provenance_of_session(session.transpose()?, &call.client).await?;
     Ok(ChangeAuthor {
-        user: call.principal.user().to_string(),
+        user,
         client: call.client.to_string(),
         key: call.principal.key().map(ToString::to_string).unwrap_or_default(),
         tool: tool.to_owned(),

@@ -28,6 +28,8 @@ pub use self::{
         save_draft,
     },
     record::{apply_change, import_base_texts},
-    undo::{UndoOutcome, UndoneItem, undo_changes},
-    versions::{FieldChange, ItemChange, ItemHistory, list_changes, read_history},
+    undo::{UndoOutcome, UndoSelection, UndoneItem, undo_changes},
+    versions::{
+        FieldChange, ItemChange, ItemHistory, list_changes, list_client_changes, read_history,
+    },
 };

@@ -47,19 +47,38 @@ pub enum UndoOutcome {
     },
 }
 
-/// Undoes the changes that were made in the library since a time, with a name of a client only those
-/// of this client. Changes by imports and by earlier undoing remain, as do later changes of others.
+/// Changes that are to be undone.
+#[derive(Clone, Debug)]
+pub struct UndoSelection {
+    /// Since this time.
+    pub since: Timestamp,
+    /// Only those of this client.
+    pub client: Option<String>,
+    /// Only those that agents made of this item.
+    pub item: Option<String>,
+}
+
+impl UndoSelection {
+    /// Returns true for a change that is selected by its item.
+    fn selects(&self, entry: &JournalEntry) -> bool {
+        let Some(item) = &self.item else { return true };
+        entry.item == *item && entry.author.tool != ChangeAuthor::PAGE_TOOL
+    }
+}
+
+/// Undoes changes that were made in the library. Changes by imports and by earlier undoing remain, as
+/// do later changes of others.
 pub fn undo_changes(
     source: &dyn Source,
     writer: &Writer<'_>,
-    since: Timestamp,
-    client: Option<&str>,
+    selection: &UndoSelection,
     author: &ChangeAuthor,
 ) -> Result<Vec<UndoneItem>, SourceError> {
     let is_meant = |entry: &JournalEntry| match entry.action {
         ChangeAction::Imported | ChangeAction::Removed => false,
-        _ => entry.author.tool != author.tool,
+        _ => entry.author.tool != author.tool && selection.selects(entry),
     };
+    let (since, client) = (selection.since, selection.client.as_deref());
     let mut meant =
         writer.with_reader(|reader| list_changes(reader, source.name(), since, client))?;
     meant.retain(is_meant);

@@ -176,6 +176,21 @@ pub fn list_changes(
     )
 }
 
+/// Returns at most `limit` changes that clients made since a time, newest first, without their texts.
+pub fn list_client_changes(
+    reader: &Reader<'_>,
+    source: SourceName,
+    since: Timestamp,
+    limit: usize,
+) -> Result<Vec<JournalEntry>, StoreError> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    reader.query_all(
+        include_str!("sql/client_changes.sql"),
+        named_params! { ":source": source.as_str(), ":since": since, ":limit": limit },
+        JournalEntry::from_row,
+    )
+}
+
 /// Returns the changes of an item, newest first.
 pub(super) fn entries_of_item(
     reader: &Reader<'_>,
