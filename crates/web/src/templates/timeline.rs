@@ -28,7 +28,7 @@ pub(crate) struct TimelineTerms {
     pub(crate) source: String,
     pub(crate) tag: String,
     pub(crate) folder: String,
-    /// Month, such as `2026-03`; empty for all.
+    /// Month or year, such as `2026-03` or `2019`; empty for all.
     pub(crate) month: String,
     pub(crate) offset: usize,
 }
@@ -62,9 +62,13 @@ impl TimelineTerms {
         Some(SourceName::ALL.into_iter().filter(is_possible).collect())
     }
 
-    /// Returns the first day of the month, and that of the next one; `None` without a valid month.
+    /// Returns the first day of the month or year, and that of the next one; `None` without a valid one.
     pub(crate) fn days(&self) -> Option<(String, String)> {
-        let (year, month) = self.month.split_once('-')?;
+        let Some((year, month)) = self.month.split_once('-') else {
+            let year: u16 = self.month.parse().ok()?;
+            let is_year = self.month.len() == 4 && (1..=9998).contains(&year);
+            return is_year.then(|| (format!("{year:04}-01-01"), format!("{:04}-01-01", year + 1)));
+        };
         let (year, month): (u16, u8) = (year.parse().ok()?, month.parse().ok()?);
         if !(1..=9998).contains(&year) || !(1..=12).contains(&month) {
             return None;
@@ -87,6 +91,7 @@ pub(crate) fn timeline_page(terms: &TimelineTerms, months: &MonthCounts, list: &
         @if let Some(limits) = describe(terms) {
             p { (limits) " " a href="/timeline" { "Show all" } }
         }
+        (year_links(terms, months))
         (picture(terms, months))
         @if list.hits.is_empty() {
             p { "No items." }
@@ -113,7 +118,7 @@ fn month_of(date: &str) -> String {
 
 /// Returns the limits as text, if there are any besides the source.
 fn describe(terms: &TimelineTerms) -> Option<String> {
-    let parts = [("tag", &terms.tag), ("folder", &terms.folder), ("month", &terms.month)];
+    let parts = [("tag", &terms.tag), ("folder", &terms.folder), ("time", &terms.month)];
     let named: Vec<String> = parts
         .into_iter()
         .filter(|(_, value)| !value.is_empty())
@@ -138,9 +143,36 @@ fn source_links(terms: &TimelineTerms) -> Markup {
     }
 }
 
-/// Returns the bars of the last months, stacked by source, each a link to its month.
+/// Returns links to all years with their numbers of items, if the picture does not have all months.
+fn year_links(terms: &TimelineTerms, counts: &MonthCounts) -> Markup {
+    let mut years: BTreeMap<&str, usize> = BTreeMap::new();
+    for (month, number) in counts.iter().flat_map(|(_, values)| values) {
+        if let Some(year) = month.get(..4).filter(|_| month.len() == 7) {
+            *years.entry(year).or_default() += number;
+        }
+    }
+    if years.len() * 12 <= MAX_MONTHS {
+        return html! {};
+    }
+    let address = |year: &str| {
+        TimelineTerms { month: year.to_owned(), offset: 0, ..terms.clone() }.address(0)
+    };
+    html! {
+        nav.chips aria-label="Years" {
+            @for (year, items) in years.iter().rev() {
+                a href=(address(year)) aria-current=[terms.month.starts_with(year).then_some("true")] {
+                    (year) " " (count(*items))
+                }
+            }
+        }
+    }
+}
+
+/// Returns the bars of the last months, or of those up to the year that is shown, stacked by source, each a
+/// link to its month.
 fn picture(terms: &TimelineTerms, counts: &MonthCounts) -> Markup {
-    let months = recent_month_counts(counts);
+    let until = terms.month.get(..4).map(|year| format!("{year}-12"));
+    let months = recent_month_counts(counts, until.as_deref());
     let highest = months.values().map(|parts| parts.iter().sum::<usize>()).max().unwrap_or(0);
     if highest == 0 || months.len() < 2 {
         return html! {};
@@ -205,11 +237,13 @@ fn bar(
     }
 }
 
-/// Returns the numbers of the last months by source, with those in between that have no items.
-fn recent_month_counts(counts: &MonthCounts) -> BTreeMap<String, Vec<usize>> {
+/// Returns the numbers of the last months by source, at most up to `until`, with those in between that have
+/// no items.
+fn recent_month_counts(counts: &MonthCounts, until: Option<&str>) -> BTreeMap<String, Vec<usize>> {
     let mut months: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, (_, values)) in counts.iter().enumerate() {
-        for (month, number) in values.iter().filter(|(month, _)| month.len() == 7) {
+        let is_shown = |month: &str| month.len() == 7 && until.is_none_or(|until| month <= until);
+        for (month, number) in values.iter().filter(|(month, _)| is_shown(month)) {
             let parts = months.entry(month.clone()).or_insert_with(|| vec![0; counts.len()]);
             if let Some(part) = parts.get_mut(index) {
                 *part += number;
@@ -251,7 +285,7 @@ mod tests {
             (SourceName::Notes, vec![value("2026-02", 3)]),
             (SourceName::Media, vec![value("2025-11", 1), value("2026-02", 2), value("?", 9)]),
         ];
-        let months = recent_month_counts(&counts);
+        let months = recent_month_counts(&counts, None);
         let found: Vec<_> =
             months.iter().map(|(name, parts)| (name.as_str(), parts.clone())).collect();
         assert_eq!(
@@ -264,7 +298,13 @@ mod tests {
             ]
         );
         let long_ago = vec![(SourceName::Notes, vec![value("1970-01", 1), value("2026-02", 1)])];
-        assert_eq!(recent_month_counts(&long_ago).len(), MAX_MONTHS);
+        assert_eq!(recent_month_counts(&long_ago, None).len(), MAX_MONTHS);
+        assert_eq!(recent_month_counts(&long_ago, Some("1970-12")).len(), 1);
+        let terms = TimelineTerms::default();
+        let many: Vec<_> = (1990..2000).map(|year| value(&format!("{year}-05"), 2)).collect();
+        let links = year_links(&terms, &vec![(SourceName::Notes, many)]).into_string();
+        assert!(links.contains("href=\"/timeline?month=1990\">1990 2</a>"), "{links}");
+        assert!(year_links(&terms, &counts).into_string().is_empty());
     }
 
     #[test]
@@ -273,7 +313,8 @@ mod tests {
             TimelineTerms { month: month.to_owned(), ..TimelineTerms::default() }.days()
         };
         assert_eq!(days("2025-12"), Some(("2025-12-01".to_owned(), "2026-01-01".to_owned())));
-        for month in ["", "2025", "2025-13", "2025-00", "x-1", "99999-01"] {
+        assert_eq!(days("2025"), Some(("2025-01-01".to_owned(), "2026-01-01".to_owned())));
+        for month in ["", "25", "0000", "9999", "2025-13", "2025-00", "x-1", "99999-01"] {
             assert_eq!(days(month), None, "{month}");
         }
     }
