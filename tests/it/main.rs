@@ -94,6 +94,7 @@ mod observability;
 mod origin_check;
 mod output_size;
 mod overload;
+mod page_edits;
 mod pages;
 mod passkeys;
 mod past_items;

@@ -11,6 +11,7 @@ use vademecum_mcp::{Failure, InFlightBytes, Reply};
 
 use super::{
     ServerState,
+    counted_reply::PageUser,
     credentials::AuthenticatedCaller,
     http::{error_response, reply_response},
 };
@@ -68,13 +69,15 @@ pub(crate) async fn collect_body(
     Ok(bytes)
 }
 
-/// Returns an empty count of the bytes in flight of an authenticated caller.
+/// Returns an empty count of the bytes in flight of an authenticated caller, or of the user of a page.
 pub(crate) fn count_for_caller(
     request: &HttpRequest,
     state: &ServerState,
 ) -> Option<InFlightBytes> {
-    let caller = request.extensions().get::<AuthenticatedCaller>().cloned()?;
-    Some(state.service.bytes_in_flight(caller.principal()))
+    let extensions = request.extensions();
+    let caller = extensions.get::<AuthenticatedCaller>().map(AuthenticatedCaller::principal);
+    let user = caller.or_else(|| extensions.get::<PageUser>().map(|PageUser(user)| user))?;
+    Some(state.service.bytes_in_flight(user))
 }
 
 /// Reads a body of at most `max_bytes` within the body timeout, or returns the response that

@@ -121,9 +121,20 @@ impl Browser {
         request: &HttpRequest,
         body: web::Payload,
     ) -> Option<PageForm> {
-        let body = read_body(request, body, &self.state, MAX_FORM_BYTES).await.ok()?;
+        self.read_form_of(request, body, MAX_FORM_BYTES).await.ok().flatten()
+    }
+
+    /// Reads the form of a page with at most `max_bytes`. `None` if it did not come from a page that this
+    /// browser was shown; fails with the answer if it cannot be read.
+    pub(crate) async fn read_form_of(
+        &self,
+        request: &HttpRequest,
+        body: web::Payload,
+        max_bytes: usize,
+    ) -> Result<Option<PageForm>, HttpResponse> {
+        let body = read_body(request, body, &self.state, max_bytes).await?;
         let form = PageForm::parse(&body.bytes);
-        self.is_own_form(form.get("csrf")).then_some(form)
+        Ok(self.is_own_form(form.get("csrf")).then_some(form))
     }
 
     /// Returns true if this token is that of a form which this browser was shown.

@@ -5,8 +5,24 @@ use url::form_urlencoded;
 use vademecum_oauth::Endpoint;
 
 use crate::templates::{
-    CLIP_PATH, END_LOGIN_PATH, REMOVE_UPLOAD_PATH, REVOKE_KEY_PATH, SAVE_CLIP_PATH, UPLOAD_PATH,
+    CLIP_PATH, DELETE_NOTE_PATH, END_LOGIN_PATH, REMOVE_UPLOAD_PATH, RESTORE_ITEM_PATH,
+    REVOKE_KEY_PATH, SAVE_CLIP_PATH, SAVE_NOTE_PATH, SELECTION_PATH, TAG_ITEM_PATH, UNDO_PATH,
+    UPLOAD_PATH,
 };
+
+/// Paths of the forms of the library.
+const LIBRARY_FORMS: [&str; 10] = [
+    DELETE_NOTE_PATH,
+    END_LOGIN_PATH,
+    REMOVE_UPLOAD_PATH,
+    RESTORE_ITEM_PATH,
+    REVOKE_KEY_PATH,
+    SAVE_CLIP_PATH,
+    SAVE_NOTE_PATH,
+    SELECTION_PATH,
+    TAG_ITEM_PATH,
+    UNDO_PATH,
+];
 
 /// Paths to which forms are sent.
 const FORM_ENDPOINTS: [Endpoint; 11] = [
@@ -32,9 +48,8 @@ pub(crate) fn accepts_form(path: &str, headers: &HeaderMap) -> bool {
     if types.next().is_some() {
         return false;
     }
-    let takes_form =
-        matches!(path, END_LOGIN_PATH | REMOVE_UPLOAD_PATH | REVOKE_KEY_PATH | SAVE_CLIP_PATH)
-            || FORM_ENDPOINTS.iter().any(|endpoint| endpoint.path() == path);
+    let takes_form = LIBRARY_FORMS.contains(&path)
+        || FORM_ENDPOINTS.iter().any(|endpoint| endpoint.path() == path);
     (takes_form && kind.eq_ignore_ascii_case("application/x-www-form-urlencoded"))
         || (matches!(path, UPLOAD_PATH | CLIP_PATH)
             && kind.eq_ignore_ascii_case("multipart/form-data"))

@@ -7,8 +7,10 @@ use std::{
 };
 
 use actix_web::{HttpRequest, HttpResponse, web};
+use vademecum_actors::Library;
 use vademecum_core::{audit::AuditOutcome, auth::Right};
 use vademecum_import::{ImportOutcome, Ledger, LedgerEntry, describe_unsupported};
+use vademecum_model::Timestamp;
 use vademecum_services::text::format_count;
 
 use super::{
@@ -16,7 +18,7 @@ use super::{
     page_request::{PageProblem, PageRequest},
     upload::{UploadError, receive_files},
 };
-use crate::templates::{FILES_PER_PAGE, ImportedFile, Imports, Section, imports_page};
+use crate::templates::{FILES_PER_PAGE, ImportedFile, Imports, LastImport, Section, imports_page};
 
 /// Shows the outcome of each imported file.
 pub(super) async fn show_imports(request: HttpRequest) -> HttpResponse {
@@ -33,7 +35,7 @@ pub(super) async fn upload_files(request: HttpRequest, body: web::Payload) -> Ht
         Ok(page) => page,
         Err(answer) => return answer,
     };
-    let done = if may_write(&page) {
+    let done = if may_upload(&page) {
         receive_files(&page, &request, body).await
     } else {
         Err(UploadError::ReadOnly)
@@ -59,7 +61,7 @@ pub(super) async fn remove_upload(request: HttpRequest, body: web::Payload) -> H
     let Some(form) = page.browser.read_form(&request, body).await else { return foreign_form() };
     let name = PathBuf::from(form.get("file"));
     let is_plain = name.components().all(|part| matches!(part, Component::Normal(_)));
-    if !may_write(&page) || !is_plain || form.get("file").is_empty() {
+    if !may_upload(&page) || !is_plain || form.get("file").is_empty() {
         return foreign_form();
     }
     let library = page.services.library(page.principal());
@@ -95,7 +97,7 @@ fn remove_file(ledger: &Ledger, path: &Path) -> io::Result<()> {
 }
 
 /// Returns true if the user may add files. A user who does not see all items must not replace one.
-fn may_write(page: &PageRequest) -> bool {
+pub(super) fn may_upload(page: &PageRequest) -> bool {
     page.principal().has_right(Right::Write)
         && !page.services.library(page.principal()).is_restricted()
 }
@@ -110,20 +112,12 @@ async fn respond(page: &PageRequest, report: Vec<String>) -> HttpResponse {
     let (only, offset) = (page.query.get("only").to_owned(), page.number("offset"));
     let ledger = library.ledger();
     let read = web::block(move || ledger.all_entries()).await;
-    let may_write = may_write(page);
-    let uploads = library.uploads();
-    let resolved = uploads.canonicalize().unwrap_or_default();
-    // The user of a server for one user knows its folders.
-    let paths = PathNames {
-        uploads: [uploads, resolved],
-        hides_folders: page.browser.oauth.has_passwords(),
-        may_write,
-    };
+    let paths = PathNames::of(page, &library);
     let shown = match read {
         Ok(Ok(entries)) => {
             let mut imports = summarize(&entries, only, offset, &paths);
             imports.report = report;
-            imports.may_write = may_write;
+            imports.may_write = paths.may_write;
             Ok(imports_page(&page.form_context(), &imports))
         }
         Ok(Err(error)) => Err(PageProblem::internal(&error)),
@@ -143,6 +137,17 @@ struct PathNames {
 }
 
 impl PathNames {
+    fn of(page: &PageRequest, library: &Library) -> Self {
+        let uploads = library.uploads();
+        let resolved = uploads.canonicalize().unwrap_or_default();
+        Self {
+            uploads: [uploads, resolved],
+            // The user of a server for one user knows its folders.
+            hides_folders: page.browser.oauth.has_passwords(),
+            may_write: may_upload(page),
+        }
+    }
+
     /// Returns the name of an upload below its folder.
     fn upload(&self, path: &Path) -> Option<String> {
         let mut folders = self.uploads.iter().filter(|folder| !folder.as_os_str().is_empty());
@@ -158,6 +163,47 @@ impl PathNames {
             _ => path.display().to_string(),
         }
     }
+}
+
+/// Files that were read within this time of each other belong to one import, in nanoseconds.
+const IMPORT_PAUSE: i64 = 10 * 60 * 1_000_000_000;
+/// Number of failed files of the last import that are listed.
+const MAX_FAILED: usize = 3;
+
+/// Returns the outcome of the last import; `None` without one, and for users who do not see all items.
+pub(super) async fn read_last_import(page: &PageRequest) -> Option<LastImport> {
+    let library = page.services.library(page.principal());
+    if library.is_restricted() {
+        return None;
+    }
+    let ledger = library.ledger();
+    let mut entries = web::block(move || ledger.all_entries()).await.ok()?.ok()?;
+    entries.retain(|entry| entry.outcome != ImportOutcome::Missing);
+    entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.read_at));
+    let newest = entries.first()?.read_at;
+    let mut before = newest;
+    let mut last: Vec<&LedgerEntry> = Vec::new();
+    for entry in &entries {
+        if before - entry.read_at > IMPORT_PAUSE {
+            break;
+        }
+        before = entry.read_at;
+        last.push(entry);
+    }
+    let paths = PathNames::of(page, &library);
+    let failed = || last.iter().filter(|entry| entry.outcome == ImportOutcome::Skipped);
+    let describe = |entry: &LedgerEntry| {
+        let file = describe_file(entry, &paths);
+        (file.path, file.details)
+    };
+    #[expect(clippy::cast_precision_loss, reason = "the page shows minutes")]
+    let seconds = newest as f64 / 1e9;
+    Some(LastImport {
+        read_at: Timestamp::from_unix_seconds(seconds)?,
+        files: last.len(),
+        failed: failed().take(MAX_FAILED).map(|entry| describe(entry)).collect(),
+        failed_files: failed().count(),
+    })
 }
 
 fn summarize(entries: &[LedgerEntry], only: String, offset: usize, paths: &PathNames) -> Imports {

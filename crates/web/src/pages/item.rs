@@ -5,16 +5,22 @@ use std::time::Duration;
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode};
 use futures_util::future::join;
 use serde_json::json;
-use vademecum_actors::{CallContext, CallError, LinkDirection};
+use vademecum_actors::{CallContext, CallError, Library, LinkDirection};
 use vademecum_mcp::RequestContext;
-use vademecum_model::{Deadline, ItemId, Retrieval, RetrievalMode, RetrievalOptions, Uri};
+use vademecum_model::{
+    Deadline, DraftBody, ItemId, Retrieval, RetrievalMode, RetrievalOptions, SourceName, Uri,
+};
 use vademecum_search::{GetRequest, Item};
-use vademecum_services::permalink::parse_item_path;
+use vademecum_services::permalink::{item_path, parse_item_path};
 use vademecum_tools::{KnowledgeGet, KnowledgeRelated, LinksResponse, Tool as _, ToolServices};
-use vademecum_vault::journal::ItemHistory;
+use vademecum_vault::{journal::ItemHistory, links::LinkKind};
 
-use super::page_request::{PageProblem, PageRequest};
-use crate::templates::{ItemPage, Page, Section, item_page, similar_page};
+use super::{
+    history::build_deleted_page,
+    item_file::find_item_file,
+    page_request::{PageProblem, PageRequest},
+};
+use crate::templates::{ItemPage, NoteEmbed, Page, Section, item_page, similar_page};
 
 /// Maximum size of a text on one page, in estimated tokens.
 const MAX_TOKENS: usize = 8_000;
@@ -30,6 +36,8 @@ const MAX_RELATED: usize = 5;
 const HISTORY_TIMEOUT: Duration = Duration::from_secs(2);
 /// Number of changes.
 const MAX_CHANGES: usize = 20;
+/// Maximum number of notes that are shown in the text of an item.
+const MAX_EMBEDS: usize = 8;
 
 /// Shows an item.
 pub(super) async fn show_item(request: HttpRequest) -> HttpResponse {
@@ -68,12 +76,19 @@ async fn build_item_page(page: &PageRequest, uri: Uri) -> Result<Page, PageProbl
         ..RetrievalOptions::default()
     };
     let arguments = json!({ "id": named, "retrieval": { "mode": "full", "offset": from } });
-    let (item, links, history) = page
-        .run(KnowledgeGet::NAME, &arguments, async |call| {
-            read_item(page.services.tools.services(), call, named, retrieval).await
-        })
-        .await
-        .map_err(missing_item)?;
+    let read = page.run(KnowledgeGet::NAME, &arguments, async |call| {
+        read_item(page.services.tools.services(), call, named, retrieval).await
+    });
+    let ReadItem { item, links, history, embeds } = match read.await {
+        Ok(read) => read,
+        // A deleted item can be restored.
+        Err(problem) => {
+            let trash = build_deleted_page(page, uri).await;
+            return trash.ok_or_else(|| missing_item(problem));
+        }
+    };
+    let file = find_item_file(page, &item.meta.uri).await;
+    let may_write = page.may_write() && item.meta.source != SourceName::Collections;
     Ok(item_page(&ItemPage {
         item,
         place,
@@ -81,7 +96,19 @@ async fn build_item_page(page: &PageRequest, uri: Uri) -> Result<Page, PageProbl
         query: page.query.get("q").to_owned(),
         links,
         history,
+        embeds,
+        forms: may_write.then(|| page.form_context()),
+        file,
+        user: page.login.user.to_string(),
     }))
+}
+
+/// An item with what its page shows of it.
+struct ReadItem {
+    item: Item,
+    links: Option<LinksResponse>,
+    history: Option<ItemHistory>,
+    embeds: Vec<NoteEmbed>,
 }
 
 /// Reads an item with its links and its last changes. Documents of collections have neither. The tool
@@ -91,10 +118,11 @@ async fn read_item(
     call: &RequestContext,
     uri: Uri,
     options: RetrievalOptions,
-) -> Result<(Item, Option<LinksResponse>, Option<ItemHistory>), CallError> {
+) -> Result<ReadItem, CallError> {
     let library = services.registry.library(&call.principal);
     let Some(source) = library.source(uri.source) else {
-        return Ok((services.read_uri(call, uri, options).await?, None, None));
+        let item = services.read_uri(call, uri, options).await?;
+        return Ok(ReadItem { item, links: None, history: None, embeds: Vec::new() });
     };
     let id = ItemId::from(uri.id.as_str());
     let get = GetRequest {
@@ -113,7 +141,36 @@ async fn read_item(
         Some(links) => services.list_links(call, links, LinkDirection::Both, MAX_LINKS).await.ok(),
         None => None,
     };
-    Ok((item, links, history.ok()))
+    let embeds = match &links {
+        Some(links) => read_embeds(&library, call, links).await,
+        None => Vec::new(),
+    };
+    Ok(ReadItem { item, links, history: history.ok(), embeds })
+}
+
+/// Reads the notes that an item embeds.
+async fn read_embeds(
+    library: &Library,
+    call: &RequestContext,
+    links: &LinksResponse,
+) -> Vec<NoteEmbed> {
+    let Some(notes) = library.source(SourceName::Notes) else { return Vec::new() };
+    let deadline = Deadline::after(HISTORY_TIMEOUT).with_cancellation(&call.cancel);
+    let embedded = links.out.iter().flatten().filter(|link| {
+        let is_note = link.uri.source == SourceName::Notes;
+        is_note && link.kind == LinkKind::Embed && link.uri.id != links.item.uri.id
+    });
+    let mut embeds = Vec::new();
+    for link in embedded.take(MAX_EMBEDS) {
+        let id = ItemId::from(link.uri.id.as_str());
+        // A note that cannot be read is a link.
+        let Ok(draft) = notes.load_draft(&id, deadline.clone()).await else { continue };
+        let DraftBody::Note(note) = draft.body else { continue };
+        call.items.record([&link.uri]);
+        let path = item_path(&link.uri, None);
+        embeds.push(NoteEmbed::new(&path, &note.title, &link.fragment, &note.content));
+    }
+    embeds
 }
 
 /// Returns the problem of a page whose item could not be read.

@@ -7,6 +7,7 @@ use actix_web::{
 };
 use serde_json::{Value, json};
 use vademecum_actors::{CallContext, CallError, ListItems, ListPage};
+use vademecum_core::auth::Right;
 use vademecum_mcp::{
     CallProblem, Peer, PeerConnection, ReplyStatus, RequestContext, RequestDefaults,
 };
@@ -18,7 +19,9 @@ use super::{
     super::{
         ServerState,
         counted_reply::PageUser,
-        oauth::{Browser, LoginTarget, PageForm, ServerFailure, page_response, redirect},
+        oauth::{
+            Browser, LoginTarget, PageForm, ServerFailure, foreign_form, page_response, redirect,
+        },
     },
     PageServices,
 };
@@ -52,6 +55,12 @@ impl PageProblem {
     /// Creates a problem; `text` is shown to the user.
     pub(super) fn new(status: StatusCode, text: impl Into<String>) -> Self {
         Self { status, text: text.into() }
+    }
+
+    /// Problem of a user who may not change items.
+    pub(super) fn read_only() -> Self {
+        let text = "You may read this library, but not change it.";
+        Self::new(StatusCode::FORBIDDEN, text)
     }
 
     /// Logs an error that the user can do nothing about.
@@ -119,6 +128,28 @@ impl PageRequest {
         Ok(Self { browser, login, services, query, peer })
     }
 
+    /// Finds the user of a form of at most `max_bytes` that changes the library, and reads it. Fails with
+    /// the answer if the browser is not logged in, the form is not one of this server, or the user may
+    /// not write.
+    pub(super) async fn open_form(
+        request: &HttpRequest,
+        body: web::Payload,
+        max_bytes: usize,
+    ) -> Result<(Self, PageForm), HttpResponse> {
+        let page = Self::open(request).await?;
+        let form = page.browser.read_form_of(request, body, max_bytes).await?;
+        let Some(form) = form else { return Err(foreign_form()) };
+        if !page.may_write() {
+            return Err(page.respond(Section::Item, Err(PageProblem::read_only())));
+        }
+        Ok((page, form))
+    }
+
+    /// Returns true if the user may change items.
+    pub(super) fn may_write(&self) -> bool {
+        self.principal().has_right(Right::Write)
+    }
+
     /// Returns the principal of the user.
     pub(super) fn principal(&self) -> &vademecum_core::auth::Principal {
         &self.peer.principal
@@ -153,6 +184,25 @@ impl PageRequest {
     ) -> Result<T::Output, PageProblem> {
         let tools = &self.services.tools;
         self.run(T::NAME, arguments, async |call| tools.run_tool::<T>(arguments, call).await).await
+    }
+
+    /// Runs a tool that writes for the user, also if clients may not write.
+    pub(super) async fn write<T: Tool>(&self, arguments: &Value) -> Result<T::Output, PageProblem> {
+        let tools = &self.services.tools;
+        let work =
+            async |call: &RequestContext| tools.run_tool_of_person::<T>(arguments, call).await;
+        self.run_as_person(T::NAME, arguments, work).await
+    }
+
+    /// Runs work as [`run`](Self::run) does, also for a tool that is not offered to clients.
+    pub(super) async fn run_as_person<T>(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        work: impl AsyncFnOnce(&RequestContext) -> Result<T, CallError>,
+    ) -> Result<T, PageProblem> {
+        let service = &self.browser.state().service;
+        service.run_as_person(&self.peer, tool, arguments, work).await.map_err(PageProblem::from)
     }
 
     /// Lists items of the library.
@@ -197,6 +247,16 @@ impl PageRequest {
                 (problem.status, Page::new("Not shown", problem_content(&problem.text)))
             }
         };
+        self.respond_with(status, section, page)
+    }
+
+    /// Renders a page in the frame of the library, with a status.
+    pub(super) fn respond_with(
+        &self,
+        status: StatusCode,
+        section: Section,
+        page: Page,
+    ) -> HttpResponse {
         let frame = Frame {
             section,
             query: self.query.get("q").to_owned(),

@@ -9,12 +9,13 @@ use actix_web::{
 use vademecum_services::permalink::ITEM_PREFIX;
 
 use super::{
-    super::credentials::authenticate_request, account, activity, clip, collections, connect,
-    health, home, imports, item, map, search, timeline,
+    super::credentials::authenticate_request, account, activity, clip, collections, connect, edit,
+    health, history, home, imports, item, map, search, selection, timeline,
 };
 use crate::templates::{
-    CLIP_PATH, END_LOGIN_PATH, REMOVE_UPLOAD_PATH, REVOKE_KEY_PATH, SAVE_CLIP_PATH, Script,
-    Section, StyleSheet, UPLOAD_PATH,
+    CLIP_PATH, DELETE_NOTE_PATH, EDIT_PREFIX, END_LOGIN_PATH, HISTORY_PREFIX, REMOVE_UPLOAD_PATH,
+    RESTORE_ITEM_PATH, REVOKE_KEY_PATH, SAVE_CLIP_PATH, SAVE_NOTE_PATH, SELECTION_PATH, Script,
+    Section, StyleSheet, TAG_ITEM_PATH, UNDO_PATH, UPLOAD_PATH,
 };
 
 /// Adds the routes.
@@ -22,6 +23,15 @@ pub(crate) fn configure_page_routes(app: &mut web::ServiceConfig) {
     app.route(Section::Home.path(), get().to(home::show_home))
         .route(Section::Search.path(), get().to(search::show_search))
         .route(&format!("{ITEM_PREFIX}{{item:.*}}"), get().to(item::show_item))
+        .route(Section::NewNote.path(), get().to(edit::show_new_note))
+        .route(SAVE_NOTE_PATH, post().to(edit::save_note))
+        .route(TAG_ITEM_PATH, post().to(edit::tag_item))
+        .route(DELETE_NOTE_PATH, post().to(edit::delete_note))
+        .route(SELECTION_PATH, post().to(selection::change_selection))
+        .route(UNDO_PATH, post().to(edit::undo_changes))
+        .route(RESTORE_ITEM_PATH, post().to(edit::restore_item))
+        .route(&format!("{EDIT_PREFIX}{{item:.*}}"), get().to(edit::show_editor))
+        .route(&format!("{HISTORY_PREFIX}{{item:.*}}"), get().to(history::show_history))
         .route(Section::Timeline.path(), get().to(timeline::show_timeline))
         .route(Section::Map.path(), get().to(map::show_map))
         .route(Section::Imports.path(), get().to(imports::show_imports))

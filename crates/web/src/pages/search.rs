@@ -24,14 +24,16 @@ pub(super) async fn show_search(request: HttpRequest) -> HttpResponse {
         after: text("after"),
         before: text("before"),
         order: text("order"),
+        select: text("select"),
         offset: page.number("offset"),
     };
     let shown = if terms.query.is_empty() {
-        Ok(search_page(&terms, None))
+        Ok(search_page(&terms, None, None))
     } else {
         let found = page.run_tool::<KnowledgeSearch>(&arguments(&terms)).await;
         let found = found.map(|found| found.map_results(SearchResults::into_hits));
-        found.map(|found| search_page(&terms, Some(&found)))
+        let forms = page.may_write().then(|| page.form_context());
+        found.map(|found| search_page(&terms, Some(&found), forms.as_ref()))
     };
     page.respond_with_items(Section::Search, shown)
 }

@@ -63,7 +63,8 @@ pub(crate) fn imports_page(context: &FormContext, imports: &Imports) -> Page {
     Page::new("Imports", content)
 }
 
-fn render_upload_form(context: &FormContext) -> Markup {
+/// Returns the form that imports files.
+pub(super) fn render_upload_form(context: &FormContext) -> Markup {
     html! {
         form.card.drop method="post" action=(UPLOAD_PATH) enctype="multipart/form-data" {
             (context.hidden_fields())

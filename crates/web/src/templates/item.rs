@@ -9,16 +9,19 @@ use vademecum_model::{ContentOrigin, Hit, Uri};
 use vademecum_search::Item;
 use vademecum_services::permalink::item_path;
 use vademecum_tools::{LinkedItem, LinksResponse};
-use vademecum_vault::journal::{ItemChange, ItemHistory};
+use vademecum_vault::journal::ItemHistory;
 
 use super::{
-    Page,
+    FormContext, ItemFile, NoteEmbed, Page,
+    history::{change_line, changed_fields},
+    item_tools::item_tools,
     link_picture::link_picture,
-    markdown::{MarkdownText, is_web_address},
+    markdown::MarkdownText,
     parts::{
-        date, day, display_title, entry, minute, origin_mark, path_with, source_label, tag_link,
-        tags,
+        date, day, display_title, entry, is_web_address, origin_mark, path_with, source_label,
+        tag_link, tags,
     },
+    plain_text::plain_text,
 };
 
 /// Length of the snippet of a match, in characters.
@@ -41,6 +44,14 @@ pub(crate) struct ItemPage {
     pub(crate) links: Option<LinksResponse>,
     /// Changes of the item, if they are kept.
     pub(crate) history: Option<ItemHistory>,
+    /// Notes that the text shows in places.
+    pub(crate) embeds: Vec<NoteEmbed>,
+    /// Hidden fields of forms, if the user may change the item.
+    pub(crate) forms: Option<FormContext>,
+    /// File of the item, for a person on its machine.
+    pub(crate) file: Option<ItemFile>,
+    /// Name of the user who is logged in.
+    pub(crate) user: String,
 }
 
 /// Returns the page of an item.
@@ -54,13 +65,14 @@ pub(crate) fn item_page(shown: &ItemPage) -> Page {
         article.item {
             h1 dir="auto" { (display_title(meta)) }
             (about(meta))
+            (item_tools(shown))
             div.text dir="auto" lang=[shown.item.language] { (text(shown)) }
             (continuation(shown))
         }
         (links(shown))
         // The script replaces this link by the list.
         p #similar { a href=(similar_path(&meta.uri)) data-replace="similar" { "Similar items" } }
-        @if let Some(history) = &shown.history { (versions(history)) }
+        @if let Some(history) = &shown.history { (versions(history, &shown.user)) }
     };
     Page::new(display_title(meta), content)
 }
@@ -118,21 +130,28 @@ fn about(meta: &Hit) -> Markup {
 fn text(shown: &ItemPage) -> Markup {
     let resolve = |name: &str| resolve_link(shown.links.as_ref()?, name);
     let above = if shown.item.content.is_string() { HeadingLevel::H1 } else { HeadingLevel::H2 };
-    let plain =
-        |text: &str| MarkdownText { text, passage: None, above, resolve: &resolve }.render();
+    let plain = |text: &str| MarkdownText::part(text, above, &resolve).render();
     match &shown.item.content {
         Value::String(text) => {
             let start = shown.item.range.map_or(0, |range| range.start);
             let passage = shown.place.map(|place| passage_at(text, place.saturating_sub(start)));
-            MarkdownText { text, passage, above, resolve: &resolve }.render()
+            let embeds = &shown.embeds;
+            let (title, has_anchors) = (display_title(&shown.item.meta), true);
+            let resolve = &resolve;
+            MarkdownText { text, title: &title, passage, above, resolve, embeds, has_anchors }
+                .render()
         }
         Value::Object(fields) => {
             let messages = fields.get("messages").and_then(Value::as_array);
             messages.map_or_else(
                 || field_sections(fields, &plain),
                 |messages| {
+                    let mut senders = Vec::new();
                     html! {
-                        @for message in messages { (message_section(message, &shown.part, &plain)) }
+                        @for message in messages {
+                            @let sender = sender_number(message, &mut senders);
+                            (message_section(message, sender, &shown.part, &plain))
+                        }
                     }
                 },
             )
@@ -155,12 +174,37 @@ fn field_sections(fields: &Map<String, Value>, render: &dyn Fn(&str) -> Markup) 
     }
 }
 
-fn message_section(message: &Value, marked: &str, render: &dyn Fn(&str) -> Markup) -> Markup {
+/// Names that exports give the person whose conversation it is.
+const OWN_NAMES: [&str; 5] = ["user", "you", "me", "human", "self"];
+/// Number of colours of senders.
+const SENDER_COLOURS: usize = 8;
+
+/// Returns the number of the sender of a message: 0 for the user, the others in their order.
+fn sender_number(message: &Value, senders: &mut Vec<String>) -> usize {
+    let name = message["sender"].as_str().unwrap_or_default().to_lowercase();
+    if OWN_NAMES.contains(&name.as_str()) {
+        return 0;
+    }
+    let known = senders.iter().position(|it| *it == name);
+    let index = known.unwrap_or_else(|| {
+        senders.push(name);
+        senders.len() - 1
+    });
+    index % SENDER_COLOURS + 1
+}
+
+fn message_section(
+    message: &Value,
+    sender: usize,
+    marked: &str,
+    render: &dyn Fn(&str) -> Markup,
+) -> Markup {
     let text = |name: &str| message[name].as_str().unwrap_or_default();
     let is_marked = !marked.is_empty() && text("message_id") == marked;
+    let class = if sender == 0 { "message own".to_owned() } else { format!("message c{sender}") };
     html! {
-        section.message.marked[is_marked] id=[is_marked.then_some("passage")] {
-            h2 {
+        section.(class).marked[is_marked] id=[is_marked.then_some("passage")] {
+            h2 dir="auto" {
                 (text("sender")) " "
                 @if let Some(time) = message["timestamp"].as_str() {
                     small { time datetime=(time) {
@@ -232,7 +276,7 @@ fn link_list(title: &str, items: &[LinkedItem]) -> Markup {
                     li dir="auto" {
                         a href=(item_path(&item.uri, None)) { (item.title) }
                         @if !item.context.trim().is_empty() {
-                            " " span.muted { (item.context) }
+                            " " span.muted { (plain_text(&item.context)) }
                         }
                     }
                 }
@@ -241,32 +285,19 @@ fn link_list(title: &str, items: &[LinkedItem]) -> Markup {
     }
 }
 
-fn versions(history: &ItemHistory) -> Markup {
+fn versions(history: &ItemHistory, user: &str) -> Markup {
     html! {
         @if !history.changes.is_empty() {
             details {
                 summary { "Versions (" (history.total) ")" }
                 ol.versions {
-                    @for change in &history.changes { li { (version(change)) } }
+                    @for change in &history.changes {
+                        li {
+                            (change_line(change, user))
+                            (changed_fields(change.fields.as_deref().unwrap_or_default()))
+                        }
+                    }
                 }
-            }
-        }
-    }
-}
-
-fn version(change: &ItemChange) -> Markup {
-    html! {
-        p {
-            strong { "Version " (change.version) } ", " (change.action.as_str()) " "
-            (minute(change.changed_at))
-            @if let Some(client) = &change.client { " by " (client) }
-            @if let Some(tool) = &change.tool { " (" (tool) ")" }
-        }
-        @for field in change.fields.iter().flatten() {
-            p.change dir="auto" {
-                span.muted { (field.field) ": " }
-                @if let Some(removed) = &field.removed { del { (removed) } " " }
-                @if let Some(added) = &field.added { ins { (added) } }
             }
         }
     }

@@ -35,6 +35,8 @@ pub(crate) enum Section {
     Search,
     /// One item, which has a path of its own.
     Item,
+    /// The editor of a new note.
+    NewNote,
     /// Items by month.
     Timeline,
     /// Map of topics.
@@ -55,7 +57,8 @@ pub(crate) enum Section {
 
 impl Section {
     /// Sections that every page links to, in order.
-    const LINKED: [Self; 8] = [
+    const LINKED: [Self; 9] = [
+        Self::NewNote,
         Self::Timeline,
         Self::Map,
         Self::Imports,
@@ -71,6 +74,7 @@ impl Section {
         match self {
             Self::Home | Self::Item => "/",
             Self::Search => "/search",
+            Self::NewNote => "/new",
             Self::Timeline => "/timeline",
             Self::Map => "/map",
             Self::Imports => "/imports",
@@ -87,6 +91,7 @@ impl Section {
             Self::Home => "Library",
             Self::Search => "Search",
             Self::Item => "Item",
+            Self::NewNote => "New note",
             Self::Timeline => "Timeline",
             Self::Map => "Map",
             Self::Imports => "Imports",

@@ -7,6 +7,8 @@ use url::form_urlencoded;
 use vademecum_model::{ContentOrigin, Highlight, Hit, SourceName, Timestamp};
 use vademecum_services::permalink::item_path;
 
+use super::plain_text::plain_snippet;
+
 /// Returns the name of a source for people.
 pub(super) fn source_label(source: SourceName) -> &'static str {
     match source {
@@ -84,7 +86,9 @@ pub(super) fn entry(hit: &Hit, query: &str) -> Markup {
         article.entry {
             h3 { a href=(href) dir="auto" { (display_title(hit)) } }
             @if let Some(snippet) = hit.snippet.as_deref().filter(|text| !text.trim().is_empty()) {
-                p.snippet dir="auto" { (marked(snippet, hit.highlights.as_deref().unwrap_or_default())) }
+                @let plain = plain_snippet(snippet, hit.highlights.as_deref().unwrap_or_default());
+                @let (text, marks) = without_title(plain, &display_title(hit));
+                p.snippet dir="auto" { (marked(&text, &marks)) }
             }
             p.about {
                 span.source { (source_label(hit.source)) }
@@ -103,6 +107,18 @@ pub(super) fn entry(hit: &Hit, query: &str) -> Markup {
             }
         }
     }
+}
+
+/// Returns a snippet without the title of its item at its beginning, and its matches.
+fn without_title((text, marks): (String, Vec<Highlight>), title: &str) -> (String, Vec<Highlight>) {
+    let Some(rest) = text.strip_prefix(title).and_then(|rest| rest.strip_prefix(' ')) else {
+        return (text, marks);
+    };
+    let removed = title.chars().count() + 1;
+    let moved = marks.iter().filter(|mark| mark.start >= removed);
+    let moved =
+        moved.map(|mark| Highlight { start: mark.start - removed, end: mark.end - removed });
+    (rest.to_owned(), moved.collect())
 }
 
 /// Returns who wrote an item and where its text comes from, if strangers or agents had a part in it: `from
@@ -139,6 +155,14 @@ fn origin_name(origin: ContentOrigin) -> &'static str {
         ContentOrigin::WebPage => "a web page",
         ContentOrigin::Mail => "mail",
     }
+}
+
+/// Returns true for addresses that begin with `https://` or `http://`, in any case.
+pub(super) fn is_web_address(address: &str) -> bool {
+    let starts = |prefix: &str| {
+        address.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    };
+    starts("https://") || starts("http://")
 }
 
 /// Returns a link to the items with a tag.
@@ -237,6 +261,15 @@ mod tests {
         assert_eq!(both, "written by agent a, from mail and a web page and a feed");
         let document = Hit::new(Uri::item(SourceName::Collections, "1"), ItemId::from("1"));
         assert_eq!(origin_mark(&document), None);
+    }
+
+    #[test]
+    fn title_is_not_repeated() {
+        let marks = |start, end| vec![Highlight { start, end }];
+        let cut = without_title(("Öl The oil".to_owned(), marks(7, 10)), "Öl");
+        assert_eq!(cut, ("The oil".to_owned(), marks(4, 7)));
+        let whole = without_title(("Oils The oil".to_owned(), marks(0, 4)), "Oil");
+        assert_eq!(whole, ("Oils The oil".to_owned(), marks(0, 4)));
     }
 
     #[test]

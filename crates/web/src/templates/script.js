@@ -59,7 +59,20 @@ for (const link of document.querySelectorAll("a[data-replace]")) {
     .catch(() => {});
 }
 
-// Keys: / goes to the search field, j and k to the next and previous result.
+// A text that was not saved is not lost by a click.
+const editor = document.querySelector("form[data-unsaved]");
+if (editor) {
+  const ask = (event) => event.preventDefault();
+  editor.addEventListener("input", () => addEventListener("beforeunload", ask));
+  editor.addEventListener("submit", () => removeEventListener("beforeunload", ask));
+  editor.addEventListener("keydown", (event) => {
+    if (event.key !== "s" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    editor.requestSubmit(editor.querySelector("button[value=save]"));
+  });
+}
+
+// Keys: / goes to the search field, j and k to the next and previous result, e to the editor of a note.
 document.addEventListener("keydown", (event) => {
   const typing = event.target.matches("input, textarea, select, [contenteditable]");
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -72,6 +85,9 @@ document.addEventListener("keydown", (event) => {
     const at = links.indexOf(document.activeElement) + (event.key === "j" ? 1 : -1);
     const next = links[Math.max(at, 0)];
     if (next) next.focus();
+  } else if (event.key === "e") {
+    const edit = document.querySelector("a[data-key=e]");
+    if (edit) edit.click();
   }
 });
 

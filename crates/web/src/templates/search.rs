@@ -7,8 +7,9 @@ use vademecum_model::{Hit, SourceName};
 use vademecum_tools::{NO_ANSWER, SearchResponse};
 
 use super::{
-    Page,
+    FormContext, Page,
     parts::{count, entry, pager, path_with, source_label, tags},
+    selection::selectable_entries,
 };
 
 /// Number of results on a page.
@@ -26,6 +27,8 @@ pub(crate) struct SearchTerms {
     pub(crate) after: String,
     pub(crate) before: String,
     pub(crate) order: String,
+    /// `1` to select results, `all` to begin with all of them; empty otherwise.
+    pub(crate) select: String,
     pub(crate) offset: usize,
 }
 
@@ -42,6 +45,7 @@ impl SearchTerms {
                 ("after", &self.after),
                 ("before", &self.before),
                 ("order", &self.order),
+                ("select", &self.select),
                 ("offset", &offset),
             ],
         )
@@ -52,8 +56,13 @@ impl SearchTerms {
     }
 }
 
-/// Returns the page of results; without any if nothing was searched for.
-pub(crate) fn search_page(terms: &SearchTerms, found: Option<&SearchResponse<Vec<Hit>>>) -> Page {
+/// Returns the page of results; without any if nothing was searched for. With `forms`, results can be
+/// selected and changed.
+pub(crate) fn search_page(
+    terms: &SearchTerms,
+    found: Option<&SearchResponse<Vec<Hit>>>,
+    forms: Option<&FormContext>,
+) -> Page {
     let content = html! {
         h1 { @if terms.query.is_empty() { "Search" } @else { "Results for “" (terms.query) "”" } }
         (source_links(terms))
@@ -61,7 +70,7 @@ pub(crate) fn search_page(terms: &SearchTerms, found: Option<&SearchResponse<Vec
         div #results aria-live="polite" {
             @match found {
                 None => p.muted { "Type a question or a few words." },
-                Some(found) => (results(terms, found)),
+                Some(found) => (results(terms, found, forms)),
             }
         }
     };
@@ -137,7 +146,26 @@ fn filters(terms: &SearchTerms) -> Markup {
     }
 }
 
-fn results(terms: &SearchTerms, found: &SearchResponse<Vec<Hit>>) -> Markup {
+/// Returns links that begin and end selecting results.
+fn selection_links(terms: &SearchTerms) -> Markup {
+    let link = |select: &str, label: &str| {
+        let terms = SearchTerms { select: select.to_owned(), ..terms.clone() };
+        html! { " " a href=(terms.address(terms.offset)) { (label) } }
+    };
+    html! {
+        @if terms.select.is_empty() {
+            (link("1", "Select"))
+        } @else {
+            (link("all", "Select all")) (link("1", "Select none")) (link("", "End selecting"))
+        }
+    }
+}
+
+fn results(
+    terms: &SearchTerms,
+    found: &SearchResponse<Vec<Hit>>,
+    forms: Option<&FormContext>,
+) -> Markup {
     let notes = found.meta.clone().unwrap_or_default();
     html! {
         @if let Some(words) = &notes.searched_for {
@@ -159,10 +187,17 @@ fn results(terms: &SearchTerms, found: &SearchResponse<Vec<Hit>>) -> Markup {
             p.muted {
                 (count(found.total_estimated.max(found.results.len())))
                 @if found.total_estimated == 1 { " result" } @else { " results" }
+                @if forms.is_some() { "." (selection_links(terms)) }
             }
             @if !found.found { p.notice { (NO_ANSWER) } }
             (tag_links(terms, found))
-            @for hit in &found.results { (entry(hit, &terms.query)) }
+            @match forms.filter(|_| !terms.select.is_empty()) {
+                Some(forms) => {
+                    @let all = terms.select == "all";
+                    (selectable_entries(forms, &found.results, &terms.query, all))
+                },
+                None => { @for hit in &found.results { (entry(hit, &terms.query)) } },
+            }
         }
         (pager(|offset| terms.address(offset), terms.offset, RESULTS_PER_PAGE, found.next_offset))
     }
