@@ -22,7 +22,7 @@ const open = async (browser, options = {}) => {
       console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
   });
   const page = await context.newPage();
-  const expected = (text) => /status of (403|404)/.test(text);
+  const expected = (text) => /status of (403|404|409)/.test(text);
   page.on("console", (message) => {
     if (message.type() === "error") {
       check("console without errors", expected(message.text()), `${page.url()} ${message.text()}`);
@@ -52,7 +52,7 @@ const looksRight = async (page, path, name) => {
 
 const itemPaths = async (page) => {
   const paths = [];
-  for (const query of ["chrysoberyl", "\"heading that begins\"", "amethyst"]) {
+  for (const query of ["chrysoberyl", "\"heading that begins\"", "amethyst", "serpentine"]) {
     await page.goto(`${site}/search?q=${encodeURIComponent(query)}`);
     const links = await page.locator(".entry h3 a").evaluateAll((all) =>
       all.map((link) => new URL(link.href).pathname + new URL(link.href).search));
@@ -103,6 +103,57 @@ const listsSimilarItems = async (page, path) => {
   check("an item with similar items is accessible", found === "", found);
 };
 
+// Writes a note by keyboard, and edits it after another window has.
+const edits = async (page, context) => {
+  await page.goto(`${site}/new`);
+  await page.locator("#title").focus();
+  await page.keyboard.type("Written here");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("About larimar.");
+  await page.keyboard.press("Control+s");
+  await page.waitForURL("**/i/notes/**");
+  check("a note is written", (await page.locator("article").textContent()).includes("larimar"));
+  await page.locator("main").focus();
+  await page.keyboard.press("e");
+  await page.waitForURL("**/edit/notes/**");
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await other.locator("#content").fill("About larimar and jade.");
+  await other.getByRole("button", { name: "Preview" }).click();
+  check("a preview is shown", (await other.locator(".preview").textContent()).includes("jade"));
+  check("the preview is accessible", (await violations(other)) === "", await violations(other));
+  await other.getByRole("button", { name: "Save" }).click();
+  await other.waitForURL("**/i/notes/**");
+  await page.locator("#content").fill("About larimar and <b>opal</b>.");
+  await page.getByRole("button", { name: "Save" }).click();
+  const warning = await page.getByRole("alert").textContent();
+  check("a conflict is shown", warning.includes("Nothing was saved"), warning);
+  for (const [name, width] of [["wide", 1280], ["narrow", 390]]) {
+    await page.setViewportSize({ width, height: 900 });
+    const found = await violations(page);
+    check(`a conflict is accessible (${name})`, found === "", found);
+    const fits = await page.evaluate(() =>
+      document.scrollingElement.scrollWidth <= document.documentElement.clientWidth);
+    check(`a conflict fits (${name})`, fits);
+    await page.screenshot({ path: join(PICTURES, `conflict-${name}.png`), fullPage: true });
+  }
+  await page.getByRole("button", { name: "Save my text" }).click();
+  await page.waitForURL("**/i/notes/**");
+  check("the own text is saved", (await page.locator("article").textContent()).includes("opal"));
+  const path = new URL(page.url()).pathname;
+  await page.getByText("Tags", { exact: true }).click();
+  await page.getByLabel("Add").fill("blue");
+  await page.getByRole("button", { name: "Add" }).click();
+  check("a tag is added", (await page.locator(".about").first().textContent()).includes("#blue"));
+  await page.getByRole("button", { name: "Move to trash" }).click();
+  await page.waitForURL("**/history/notes/**");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.waitForURL(`**${path}`);
+  check("undo brings the note back", (await page.locator("article").textContent()).includes("opal"));
+  await other.close();
+  return path;
+};
+
 const withoutScripts = async (browser) => {
   const page = await open(browser, { javaScriptEnabled: false });
   await page.goto(`${site}/search?q=chrysoberyl`);
@@ -118,6 +169,11 @@ const withoutScripts = async (browser) => {
   check("similar items have a page", (await page.locator("#similar .entry").count()) > 0);
   const file = join(tmpdir(), `dropped-${process.pid}.md`);
   writeFileSync(file, "# Dropped\n\nA dropped note about labradorite.\n");
+  await page.goto(`${site}/new`);
+  await page.locator("#title").fill("Plain");
+  await page.locator("#content").fill("A plain note about sugilite.");
+  await page.getByRole("button", { name: "Save" }).click();
+  check("a note is written without scripts", page.url().includes("/i/notes/"), page.url());
   await page.goto(`${site}/imports`);
   await page.locator("input[type=file]").setInputFiles(file);
   await page.getByRole("button", { name: "Import" }).click();
@@ -142,6 +198,10 @@ try {
   const items = await itemPaths(page);
   const paths = ["/", "/search?q=amethyst", "/timeline", "/map", "/imports", "/collections",
     "/activity?pages=1", "/clients", "/connect", "/health", "/clip", ...items];
+  const edited = await edits(page, page.context());
+  await page.setViewportSize({ width: 1100, height: 900 });
+  const places = ["edit", "history"].map((place) => edited.replace("/i/", `/${place}/`));
+  paths.push("/new", ...places, `${places[1]}?compare=1`);
   const cookies = (await page.context().storageState());
   for (const [name, options] of [
     ["light", {}],
