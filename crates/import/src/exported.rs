@@ -284,7 +284,7 @@ impl Importer for ExportImporter {
                 .ok()
         });
         let draft = Draft { origin: header.origin, digest, id: Some(header.id), body };
-        Ok(ParsedFile { drafts: vec![draft], problems, versions, is_cut: false })
+        Ok(ParsedFile { drafts: vec![draft], problems, versions, ..ParsedFile::default() })
     }
 }
 

@@ -133,6 +133,7 @@ pub fn run_parser(name: &str, bytes: &[u8]) -> bool {
                     bytes: bytes.to_vec(),
                     modified: None,
                     time_limit: TimeLimit::elapsed(Duration::from_secs(10)),
+                    read_pages: 0,
                     neighbours: Arc::default(),
                 };
                 importer.parse(&file).ok();

@@ -34,6 +34,19 @@ pub struct ParsedFile {
     pub versions: Option<ExportedVersions>,
     /// Whether parsing stopped at its time limit: with more time, the file has more to read.
     pub is_cut: bool,
+    /// Number of the pages before the first one that was not read, if another reading can begin there; 0 if it
+    /// begins with the file. The only draft ends with these pages, and its digest is that of this part.
+    pub read_pages: u32,
+}
+
+impl ParsedFile {
+    /// Returns the problem of a file that was read up to a page.
+    pub fn unread_pages(&self) -> Option<Problem> {
+        (self.is_cut && self.read_pages > 0).then(|| Problem {
+            place: format!("page {} and what follows", self.read_pages + 1),
+            reason: "reading it takes longer than the time limit of a file".to_owned(),
+        })
+    }
 }
 
 impl From<Draft> for ParsedFile {

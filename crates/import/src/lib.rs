@@ -40,12 +40,14 @@ pub use files::{
     walk_files,
 };
 pub use importer::{Importer, ParsedFile, Problem};
-pub use ledger::{ImportOutcome, Ledger, LedgerEntry, TwoWayFolder};
+pub use ledger::{ImportOutcome, Ledger, LedgerEntry, PartialDocument, TwoWayFolder};
 pub use notes::{
     InsertPlace, appended_text, edit_note_text, insert_text, replace_parts, set_properties,
 };
 pub use prompts::{FoundSkill, SKILL_FILE, SkillFile, SkillProblem, find_skills, parse_skill};
-pub use reader::{ReaderLimits, ReaderPool, Turn, probe_sandbox, run_reader, set_reader_program};
+pub use reader::{
+    Continuation, ReaderLimits, ReaderPool, Turn, probe_sandbox, run_reader, set_reader_program,
+};
 pub use registry::{Claim, ImportAttempt, describe_unsupported, detect_importer, importers_for};
 use vademecum_formats::text;
 pub use vademecum_formats::{

@@ -137,6 +137,7 @@ impl Database {
                 include_str!("../../../schemas/sqlite/imports/0002_two_way_folders.sql"),
                 ARCHIVE_SCHEMA,
                 include_str!("../../../schemas/sqlite/imports/0004_files_without_items.sql"),
+                include_str!("../../../schemas/sqlite/imports/0005_partial_documents.sql"),
             ],
             Self::Index | Self::Collection => &[
                 include_str!("../../../schemas/sqlite/collection/0001_core.sql"),

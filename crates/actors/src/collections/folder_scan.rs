@@ -9,7 +9,9 @@ use serde_json::{Map, Value, json};
 use vademecum_collections::Document;
 use vademecum_core::config::Folder;
 use vademecum_import as import;
-use vademecum_import::{FileEntry, Problem, ReaderLimits, ReaderPool, SourceFile, digest};
+use vademecum_import::{
+    Continuation, FileEntry, Problem, ReaderLimits, ReaderPool, SourceFile, digest,
+};
 use vademecum_model::{Draft, DraftBody, MediaDraft, SourceName};
 
 use super::{CollectionPlan, CollectionRecord, chunking::ChunkingMode, sections::cut_chunks};
@@ -212,17 +214,19 @@ impl FileReader<'_> {
             }
         }
         // The hash is of the bytes that were read, in case the file has changed meanwhile.
-        let read = self.pool.read(Some(SourceName::Media), file.found.clone(), seconds);
+        let continuation = seconds.map(|seconds| Continuation { seconds, read_pages: 0 });
+        let read = self.pool.read(Some(SourceName::Media), file.found.clone(), continuation);
         let mut hash = self.content_hash(file, read.digest.as_deref().unwrap_or_default());
-        let import::ParsedFile { drafts, problems, is_cut, .. } = read.result?;
-        if is_cut {
+        let parsed = read.result?;
+        let problems = parsed.unread_pages().into_iter().chain(parsed.problems).collect();
+        if parsed.is_cut {
             // The next synchronization reads it again, with more time.
             let used = seconds.unwrap_or(self.limits.seconds.get());
             hash = format!("{hash}{CUT_MARK}{used}");
         }
         let Some(importer) = read.importer else { return Ok(FileOutcome::Unsupported) };
         let format = importer.format_name();
-        let media = drafts.into_iter().filter_map(|draft: Draft| match draft.body {
+        let media = parsed.drafts.into_iter().filter_map(|draft: Draft| match draft.body {
             DraftBody::Media(media) => Some(media),
             DraftBody::Note(_)
             | DraftBody::Chat(_)

@@ -13,7 +13,7 @@ pub struct Import {
     /// Maximum memory that parsing a file takes, in megabytes.
     pub file_memory_mb: NonZeroU32,
     /// Maximum CPU time that parsing a file takes, in seconds. Time in which other programs use the
-    /// processors does not count. A document that is cut for it gets more at the next import.
+    /// processors does not count. A document that is cut for it is read on by the next import.
     pub file_seconds: NonZeroU32,
     /// Maximum number of processes that parse files, for all users together, who take turns. Each may
     /// use the memory above. By default, one for each processor, eight at most.

@@ -131,13 +131,15 @@ impl ArchiveReader<'_> {
             bytes,
             modified,
             time_limit,
+            read_pages: 0,
             neighbours: Arc::default(),
         };
         match (self.parse_packed)(packed, &self.file.path) {
             PackedContent::Parsed(parsed) => {
+                let unread = parsed.unread_pages();
                 self.reading.is_cut |= parsed.is_cut;
                 self.reading.drafts.extend(parsed.drafts);
-                for Problem { place, reason } in parsed.problems {
+                for Problem { place, reason } in unread.into_iter().chain(parsed.problems) {
                     let comma = if place.is_empty() { "" } else { ", " };
                     self.add_problem(format!("{name}{comma}{place}"), reason);
                 }

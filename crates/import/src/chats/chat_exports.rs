@@ -85,9 +85,7 @@ fn export_files(file: &SourceFile) -> Result<Vec<Option<SourceFile>>, ImportErro
         let bytes = archive.unpack_file(&name).map_err(refused)?;
         parts.extend(bytes.map(|bytes| {
             let (path, root) = (file.path.clone(), file.root.clone());
-            let SourceFile { modified, time_limit, .. } = *file;
-            let neighbours = Arc::default();
-            Some(SourceFile { path, root, bytes, modified, time_limit, neighbours })
+            Some(SourceFile { path, root, bytes, neighbours: Arc::default(), ..*file })
         }));
     }
     if parts.is_empty() {

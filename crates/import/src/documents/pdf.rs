@@ -9,22 +9,22 @@ use pdf_oxide::{
     object::Object,
     optional_content::decode_pdf_text_string,
 };
-use vademecum_model::{Heading, MediaDraft, SourceName, Timestamp};
+use vademecum_model::{Draft, DraftBody, Heading, MediaDraft, SourceName, Timestamp};
 
 use super::{
-    document::{single_document, title_or_stem, unreadable_error},
+    document::{ImporterVersion, title_or_stem, unreadable_error},
     isolated_thread::{self, ParserFailure, PartSender, catch_panic},
 };
 use crate::{
-    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile, digest,
     text::keywords::{distinct_keywords, split_commas},
 };
 
 /// Version of the importer; increment when the same file produces a different document.
-const VERSION: &str = "pdf/2";
+const VERSION: ImporterVersion = ImporterVersion { current: "pdf/3", former: Some("pdf/2") };
 
 /// Maximum number of pages that are read.
-const MAX_PAGES: usize = 10_000;
+const MAX_PAGES: u32 = 10_000;
 
 /// Maximum size of the text, in bytes.
 const MAX_TEXT_BYTES: usize = 64 * 1_024 * 1_024;
@@ -50,8 +50,8 @@ pub(crate) struct PdfImporter;
 enum PdfPart {
     Metadata(PdfMetadata),
     Rejected(String),
-    Page(usize, Result<String, String>),
-    Skipped(usize, String),
+    Page(u32, Result<String, String>),
+    Skipped(u32, String),
 }
 
 /// Metadata of a file.
@@ -81,16 +81,17 @@ impl Importer for PdfImporter {
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
-        let bytes = file.bytes.clone();
+        let (bytes, first) = (file.bytes.clone(), file.read_pages);
         let (parts, stopped) = isolated_thread::run_collecting(file.parsing_time(), move |parts| {
-            read_parts(bytes, parts);
+            read_parts(bytes, first, parts);
         });
-        let mut pages = PdfCollector::default();
+        let mut pages = PdfCollector { read_pages: first, ..PdfCollector::default() };
         for part in parts {
             pages.add_part(part);
         }
+        let begins = first == 0;
         let stopped = match stopped {
-            Some(late @ ParserFailure::TimedOut(_)) if pages.has_nothing() => {
+            Some(late @ ParserFailure::TimedOut(_)) if begins && pages.has_nothing() => {
                 return Err(late.into_error(file, "a PDF"));
             }
             stopped => stopped,
@@ -100,7 +101,7 @@ impl Importer for PdfImporter {
         if let Some(reason) = pages.rejection {
             return refused(reason);
         }
-        if pages.text.is_empty() {
+        if begins && pages.text.is_empty() {
             return refused(match pages.problems.first() {
                 Some(problem) => problem.reason.clone(),
                 None => "there is no text on its pages, only pictures; recognise the text (OCR) \
@@ -108,19 +109,7 @@ impl Importer for PdfImporter {
                     .to_owned(),
             });
         }
-        let about = pages.metadata;
-        let document = MediaDraft {
-            title: title_or_stem(about.title.as_deref(), file),
-            media_type: "pdf".to_owned(),
-            author: about.author,
-            tags: distinct_keywords(about.keywords.iter().flat_map(|list| split_commas(list))),
-            modified_at: about.modified.or(file.modified),
-            content: pages.text,
-            headings: pages.headings,
-            ..MediaDraft::default()
-        };
-        let parsed = single_document(file, VERSION, document, pages.problems)?;
-        Ok(ParsedFile { is_cut: pages.is_cut, ..parsed })
+        Ok(pages.into_parsed_file(file))
     }
 }
 
@@ -131,7 +120,8 @@ struct PdfCollector {
     rejection: Option<String>,
     text: String,
     headings: Vec<Heading>,
-    last_page: usize,
+    /// Number of pages that were read, with those of earlier readings.
+    read_pages: u32,
     problems: Vec<Problem>,
     is_cut: bool,
 }
@@ -147,7 +137,7 @@ impl PdfCollector {
             PdfPart::Metadata(properties) => self.metadata = properties,
             PdfPart::Rejected(reason) => self.rejection = Some(reason),
             PdfPart::Page(number, page) => {
-                self.last_page = number;
+                self.read_pages = number;
                 match page {
                     Ok(text) => self.add_page(number, &text),
                     Err(reason) => self.add_problem(format!("page {number}"), reason),
@@ -159,7 +149,7 @@ impl PdfCollector {
         }
     }
 
-    fn add_page(&mut self, number: usize, text: &str) {
+    fn add_page(&mut self, number: u32, text: &str) {
         // A NUL is a glyph that the font maps to no character.
         let text = text.replace('\0', "");
         let text = text.trim();
@@ -182,15 +172,48 @@ impl PdfCollector {
     }
 
     fn finish(&mut self, stopped: Option<ParserFailure>) {
-        if let Some(stopped) = stopped {
-            self.is_cut = matches!(stopped, ParserFailure::TimedOut(_));
-            let place = format!("page {} and what follows", self.last_page + 1);
-            self.add_problem(place, stopped.to_string());
+        match stopped {
+            Some(ParserFailure::TimedOut(_)) => self.is_cut = true,
+            Some(failure) => {
+                let place = format!("page {} and what follows", self.read_pages + 1);
+                self.add_problem(place, failure.to_string());
+            }
+            None => {}
         }
         if self.text.contains(is_right_to_left) {
             let place = "the order of its Arabic or Hebrew letters".to_owned();
             let reason = "a PDF does not store it; some words may not be found";
             self.add_problem(place, reason.to_owned());
+        }
+    }
+
+    /// Returns the pages as a document. One that was cut has a digest of its own, so that the whole one
+    /// replaces it.
+    fn into_parsed_file(self, file: &SourceFile) -> ParsedFile {
+        let about = self.metadata;
+        let document = MediaDraft {
+            title: title_or_stem(about.title.as_deref(), file),
+            media_type: "pdf".to_owned(),
+            author: about.author,
+            tags: distinct_keywords(about.keywords.iter().flat_map(|list| split_commas(list))),
+            modified_at: about.modified.or(file.modified),
+            content: self.text,
+            headings: self.headings,
+            ..MediaDraft::default()
+        };
+        let draft = if self.is_cut {
+            let part = format!("{} {}", VERSION.current, self.read_pages);
+            let digest = digest(&part, [file.bytes.as_slice()]);
+            Draft { origin: file.origin(), digest, id: None, body: DraftBody::Media(document) }
+        } else {
+            VERSION.draft(file.origin(), &file.bytes, document)
+        };
+        ParsedFile {
+            drafts: vec![draft],
+            problems: self.problems,
+            is_cut: self.is_cut,
+            read_pages: if self.is_cut { self.read_pages } else { 0 },
+            ..ParsedFile::default()
         }
     }
 }
@@ -208,7 +231,8 @@ fn is_direction_isolate(sign: char) -> bool {
     matches!(sign, '\u{2066}'..='\u{2069}')
 }
 
-fn read_parts(bytes: Vec<u8>, parts: &PartSender<PdfPart>) {
+/// Reads the pages after the first `read_pages`.
+fn read_parts(bytes: Vec<u8>, read_pages: u32, parts: &PartSender<PdfPart>) {
     let document = match open_document(bytes) {
         Ok(document) => document,
         Err(reason) => {
@@ -220,15 +244,15 @@ fn read_parts(bytes: Vec<u8>, parts: &PartSender<PdfPart>) {
     let packet = catch_panic(|| XmpExtractor::extract(&document).ok().flatten()).ok().flatten();
     parts.send(PdfPart::Metadata(named.or(packet.map(PdfMetadata::from).unwrap_or_default())));
     let count = match document.page_count() {
-        Ok(count) => count,
+        Ok(count) => u32::try_from(count).unwrap_or(u32::MAX),
         Err(error) => {
             parts.send(PdfPart::Rejected(error.to_string()));
             return;
         }
     };
     let mut left = MAX_TEXT_BYTES;
-    for page in 0..count.min(MAX_PAGES) {
-        let text = page_text(&document, page);
+    for page in read_pages..count.min(MAX_PAGES) {
+        let text = page_text(&document, page as usize);
         let length = text.as_ref().map_or(0, String::len);
         if length > left {
             parts.send(PdfPart::Skipped(
@@ -368,6 +392,7 @@ fn parse_pdf_date(text: &str) -> Option<Timestamp> {
 mod tests {
     use super::*;
     use crate::{
+        PartialDocument,
         detection::file_probe::tests::probe_file,
         documents::document::tests::{read_document, read_error},
     };
@@ -501,6 +526,45 @@ mod tests {
             assert_eq!(parse_pdf_date(text), Timestamp::parse(date).ok(), "{text}");
         }
         assert_eq!(parse_pdf_date("yesterday"), None);
+    }
+
+    /// Reads a file up to a page, as if its time was over then.
+    fn read_until(file: &SourceFile, last_page: u32) -> ParsedFile {
+        let (parts, stopped) = isolated_thread::run_collecting(file.time_limit, {
+            let (bytes, first) = (file.bytes.clone(), file.read_pages);
+            move |parts| read_parts(bytes, first, parts)
+        });
+        assert!(stopped.is_none());
+        let mut pages = PdfCollector { read_pages: file.read_pages, ..PdfCollector::default() };
+        for part in parts {
+            if !matches!(part, PdfPart::Page(number, _) if number > last_page) {
+                pages.add_part(part);
+            }
+        }
+        pages.finish(Some(ParserFailure::TimedOut(std::time::Duration::from_secs(1))));
+        pages.into_parsed_file(file)
+    }
+
+    #[test]
+    fn pdf_read_in_parts_is_as_if_read_at_once() {
+        let pages = ["Knead the dough.", "", "Let it rest.", "Bake it.", ""];
+        let file = SourceFile::in_memory("/a.pdf", build_pdf(&pages, ""));
+        let whole = PdfImporter.parse(&file).unwrap();
+        assert_eq!((whole.is_cut, whole.read_pages), (false, 0));
+        let after = |read_pages| SourceFile { read_pages, ..file.clone() };
+        for cuts in [[1, 2], [2, 3], [3, 4], [1, 4], [4, 5]] {
+            let first = read_until(&file, cuts[0]);
+            assert_eq!((first.is_cut, first.read_pages), (true, cuts[0]));
+            assert_ne!(first.drafts[0].digest, whole.drafts[0].digest);
+            let partial = PartialDocument::of(&first, Some("digest")).unwrap();
+            let second = partial.continue_with(read_until(&after(cuts[0]), cuts[1]));
+            assert_eq!((second.is_cut, second.read_pages), (true, cuts[1]));
+            let partial = PartialDocument::of(&second, Some("digest")).unwrap();
+            let last = partial.continue_with(PdfImporter.parse(&after(cuts[1])).unwrap());
+            assert_eq!((last.is_cut, last.read_pages), (false, 0));
+            let texts = |parsed: &ParsedFile| serde_json::to_value(&parsed.drafts).unwrap();
+            assert_eq!(texts(&last), texts(&whole), "{cuts:?}");
+        }
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct SourceFile {
     /// Time in which the file must be parsed. Importers that can return a part of a file stop
     /// before it ends.
     pub time_limit: TimeLimit,
+    /// Number of pages that were read before. The draft of a format with pages begins after them.
+    pub read_pages: u32,
     /// Files beside it that its format needs.
     pub(crate) neighbours: Arc<Neighbours>,
 }
@@ -61,7 +63,7 @@ impl SourceFile {
             return Err(ImportError::TooLarge { path, max_bytes: MAX_FILE_BYTES });
         }
         let neighbours = Arc::default();
-        Ok(Self { path, root, bytes, modified, time_limit, neighbours })
+        Ok(Self { path, root, bytes, modified, time_limit, read_pages: 0, neighbours })
     }
 
     /// Reads a file beside it that its format needs; `None` if there is none with this path.
@@ -127,6 +129,7 @@ impl SourceFile {
             bytes: bytes.into(),
             modified: None,
             time_limit: TimeLimit::default(),
+            read_pages: 0,
             neighbours: Arc::default(),
         }
     }

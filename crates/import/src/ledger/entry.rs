@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use vademecum_model::SourceName;
 use vademecum_store::{StoreError, Writer};
 
+use super::partial_document::PartialDocument;
 use crate::{
-    FileEntry, FileStamp, Problem, ReaderLimits, SourceFile, digest, files::stamp::unix_nanos_now,
+    Continuation, FileEntry, FileStamp, Problem, ReaderLimits, SourceFile, digest,
+    files::stamp::unix_nanos_now,
 };
 
 /// Version of all importers together; increment when any of them produces different items for the
@@ -20,8 +22,9 @@ const IMPORTER_GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
 
 /// Version of no importers, for files that must be read again.
 const UNFINISHED_GENERATION: &str = "unfinished";
-/// Mark in the version of a file that was cut. The seconds follow.
-const CUT_MARK: &str = " cut after ";
+/// Mark in the version of a file that was cut. The seconds follow. Earlier versions had another mark: they did
+/// not store what a longer reading had found.
+const CUT_MARK: &str = " stopped after ";
 
 /// Minimum age of a modification at the time of reading for the time stamp to prove that a file is
 /// unchanged: clocks of file systems are coarse.
@@ -58,6 +61,12 @@ pub struct LedgerEntry {
     /// Time of reading, in nanoseconds since 1970.
     #[serde(skip)]
     pub read_at: i64,
+    /// Number of pages that were read, if the next import goes on after them; else 0.
+    #[serde(skip)]
+    pub read_pages: u32,
+    /// The document with these pages, to be recorded.
+    #[serde(skip)]
+    pub partial: Option<PartialDocument>,
     #[serde(skip)]
     generation: String,
 }
@@ -91,6 +100,8 @@ impl LedgerEntry {
             stamp: FileStamp::default(),
             digest: None,
             read_at: unix_nanos_now(),
+            read_pages: 0,
+            partial: None,
             generation: IMPORTER_GENERATION.to_owned(),
         }
     }
@@ -102,16 +113,21 @@ impl LedgerEntry {
         }
     }
 
-    /// Marks that parsing stopped at its time limit of these seconds. The next import reads the file
-    /// again, with twice the time, until that is a multiple of the limit.
-    pub fn mark_cut(&mut self, seconds: u32) {
+    /// Marks that parsing stopped at its time limit of these seconds, after `read_pages` pages if the next
+    /// import can go on there, else 0.
+    pub fn mark_cut(&mut self, seconds: u32, read_pages: u32) {
         self.generation = format!("{IMPORTER_GENERATION}{CUT_MARK}{seconds}");
+        self.read_pages = read_pages;
     }
 
-    /// Returns the time for reading the file once more, in seconds, if the last one was too short.
-    pub fn longer_seconds(&self, limits: ReaderLimits) -> Option<u32> {
+    /// Returns how the file is read once more if it was cut: with twice the time, until that is a multiple of
+    /// the limit. A file that was read to some page is read on until its end is reached.
+    pub fn continuation(&self, limits: ReaderLimits) -> Option<Continuation> {
         let used = self.generation.strip_prefix(IMPORTER_GENERATION)?.strip_prefix(CUT_MARK)?;
-        limits.longer_seconds(used.parse().ok()?)
+        let (used, read_pages) = (used.parse().ok()?, self.read_pages);
+        let longest = (read_pages > 0).then_some(used);
+        let seconds = limits.longer_seconds(used).or(longest)?;
+        Some(Continuation { seconds, read_pages })
     }
 
     /// Marks that the file must be read again, because some of its items were not saved.
@@ -148,7 +164,7 @@ impl LedgerEntry {
         self.stamp == stamp
             && (self.generation == IMPORTER_GENERATION
                 || self.generation == generation_with_limits(limits)
-                || self.generation.contains(CUT_MARK) && self.longer_seconds(limits).is_none())
+                || self.generation.contains(CUT_MARK) && self.continuation(limits).is_none())
             && self.outcome != ImportOutcome::Missing
     }
 
@@ -170,6 +186,8 @@ impl LedgerEntry {
             },
             digest: row.get("digest")?,
             read_at: row.get("read_at")?,
+            read_pages: row.get::<_, Option<u32>>("read_pages")?.unwrap_or(0),
+            partial: None,
             generation: row.get("generation")?,
         })
     }
@@ -194,7 +212,7 @@ impl LedgerEntry {
                 ":generation": self.generation,
             },
         )?;
-        Ok(())
+        PartialDocument::replace(writer, self, self.partial.as_ref())
     }
 }
 
@@ -269,17 +287,36 @@ pub(super) mod tests {
         let stamp = FileStamp { size: 5, modified: 10 * second };
         let limits = ReaderLimits::default();
         let mut entry = LedgerEntry { stamp, read_at: 13 * second, ..imported_entry("/a.pdf") };
-        assert_eq!(entry.longer_seconds(limits), None);
+        let seconds = |entry: &LedgerEntry, limits| entry.continuation(limits).map(|it| it.seconds);
+        assert_eq!(seconds(&entry, limits), None);
         for (used, next) in [(30, 60), (60, 120), (120, 240)] {
-            entry.mark_cut(used);
-            assert_eq!(entry.longer_seconds(limits), Some(next));
+            entry.mark_cut(used, 0);
+            assert_eq!(seconds(&entry, limits), Some(next));
             assert!(!entry.is_up_to_date(stamp, limits));
         }
-        entry.mark_cut(240);
-        assert_eq!(entry.longer_seconds(limits), None);
+        entry.mark_cut(240, 0);
+        assert_eq!(seconds(&entry, limits), None);
         assert!(entry.is_up_to_date(stamp, limits), "it takes too long");
         let more = ReaderLimits { seconds: limits.seconds.saturating_add(30), ..limits };
-        assert_eq!(entry.longer_seconds(more), Some(480));
+        assert_eq!(seconds(&entry, more), Some(480));
         assert!(!entry.is_up_to_date(stamp, more));
+    }
+
+    #[test]
+    fn partly_read_file_is_never_up_to_date() {
+        let second = 1_000_000_000;
+        let stamp = FileStamp { size: 5, modified: 10 * second };
+        let limits = ReaderLimits::default();
+        let mut entry = LedgerEntry { stamp, read_at: 13 * second, ..imported_entry("/a.pdf") };
+        for (used, next) in [(0, 30), (30, 60), (240, 240), (9_999, 9_999)] {
+            entry.mark_cut(used, 64);
+            let continuation = Continuation { seconds: next, read_pages: 64 };
+            assert_eq!(entry.continuation(limits), Some(continuation));
+            assert!(!entry.is_up_to_date(stamp, limits));
+        }
+        let cut_before = format!("{IMPORTER_GENERATION} cut after 240");
+        let entry = LedgerEntry { generation: cut_before, read_pages: 0, ..entry };
+        assert!(!entry.is_up_to_date(stamp, limits), "a longer reading was not stored");
+        assert_eq!(entry.continuation(limits), None);
     }
 }

@@ -2,9 +2,11 @@
 //! read again, have changed or have been deleted.
 
 mod entry;
+mod partial_document;
 mod store;
 
 pub use self::{
     entry::{ImportOutcome, LedgerEntry},
+    partial_document::PartialDocument,
     store::{Ledger, TwoWayFolder},
 };

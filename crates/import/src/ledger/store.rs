@@ -11,7 +11,10 @@ use serde::Serialize;
 use vademecum_model::Deadline;
 use vademecum_store::{Durability, Store, StoreError};
 
-use super::entry::{LedgerEntry, path_text, source_column};
+use super::{
+    entry::{LedgerEntry, path_text, source_column},
+    partial_document::{self, PartialDocument},
+};
 
 /// Records that the notes of the folder `:path` are written back.
 const ADD_TWO_WAY_FOLDER_SQL: &str = "INSERT INTO two_way_folders (path, new_notes) \
@@ -79,6 +82,18 @@ impl Ledger {
         })
     }
 
+    /// Returns the part of the document of a file that was read up to a page.
+    pub fn partial_document(
+        &self,
+        entry: &LedgerEntry,
+    ) -> Result<Option<PartialDocument>, StoreError> {
+        let parameters =
+            named_params! { ":path": path_text(&entry.path), ":asked": source_column(entry.asked) };
+        self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
+            reader.query_first(partial_document::SELECT_SQL, parameters, PartialDocument::from_row)
+        })
+    }
+
     /// Returns the paths of the files that became no items, such as pictures.
     pub fn paths_without_items(&self) -> Result<Vec<String>, StoreError> {
         if !self.store.may_have_rows() {
@@ -141,6 +156,7 @@ impl Ledger {
                 let parameters =
                     named_params! { ":path": path_text(&entry.path), ":asked": source_column(entry.asked) };
                 writer.execute(FORGET_SQL, parameters)?;
+                PartialDocument::replace(writer, entry, None)?;
             }
             entries.iter().try_for_each(|entry| entry.write_row(writer))
         })

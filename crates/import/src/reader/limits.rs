@@ -20,6 +20,15 @@ pub struct ReaderLimits {
     pub processes: NonZeroU32,
 }
 
+/// The reading of a file that an earlier import cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Continuation {
+    /// Maximum CPU time, in seconds.
+    pub seconds: u32,
+    /// Number of pages that were read before; 0 to begin with the first page.
+    pub read_pages: u32,
+}
+
 impl Default for ReaderLimits {
     fn default() -> Self {
         Self {
@@ -31,9 +40,10 @@ impl Default for ReaderLimits {
 }
 
 impl ReaderLimits {
-    /// Returns the limits with another time, if there is one.
-    pub(super) fn with_seconds(self, seconds: Option<u32>) -> Self {
-        let seconds = seconds.and_then(NonZeroU32::new).unwrap_or(self.seconds);
+    /// Returns the limits with the time of a continuation, if there is one.
+    pub(super) fn continued(self, continuation: Option<Continuation>) -> Self {
+        let seconds =
+            continuation.and_then(|it| NonZeroU32::new(it.seconds)).unwrap_or(self.seconds);
         Self { seconds, ..self }
     }
 

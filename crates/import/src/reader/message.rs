@@ -35,6 +35,8 @@ pub(super) struct ReceivedTask {
     root: Option<OsString>,
     /// Maximum CPU time, in seconds.
     seconds: u32,
+    /// Number of pages that were read before.
+    read_pages: u32,
     /// The open files.
     files: Vec<FileMessage>,
     /// Paths of neighbours that only exist.
@@ -78,6 +80,7 @@ impl<'a> ReaderTask<'a> {
             path: owned(&file.path),
             root: file.root.as_deref().map(owned),
             seconds: limits.seconds.get(),
+            read_pages: opened.read_pages,
             files: files.collect(),
             present: present.iter().map(|path| owned(path)).collect(),
         };
@@ -127,7 +130,10 @@ impl ReceivedTask {
         let opened: Result<Vec<OpenFile>, ImportError> = opened.collect();
         let present = self.present.into_iter().map(path).collect();
         match opened.and_then(|files| OpenEntry::from_files(files, present)) {
-            Ok(opened) => Ok(OpenTask { source: self.source, file, opened }),
+            Ok(opened) => {
+                let opened = OpenEntry { read_pages: self.read_pages, ..opened };
+                Ok(OpenTask { source: self.source, file, opened })
+            }
             Err(error) => Err(Box::new((file, error))),
         }
     }
@@ -138,7 +144,10 @@ impl ReceivedTask {
         let path = PathBuf::from(self.path);
         let file = FileEntry { path, root: self.root.map(PathBuf::from) };
         match OpenEntry::open(&file) {
-            Ok(opened) => Ok(OpenTask { source: self.source, file, opened }),
+            Ok(opened) => {
+                let opened = OpenEntry { read_pages: self.read_pages, ..opened };
+                Ok(OpenTask { source: self.source, file, opened })
+            }
             Err(error) => Err(Box::new((file, error))),
         }
     }
@@ -174,6 +183,7 @@ struct ParsedMessage {
     problems: Vec<Problem>,
     versions: Option<ExportedVersions>,
     is_cut: bool,
+    read_pages: u32,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -202,6 +212,7 @@ impl ReaderReply {
                 problems: parsed.problems,
                 versions: parsed.versions,
                 is_cut: parsed.is_cut,
+                read_pages: parsed.read_pages,
             }),
             is_last,
         }
@@ -210,9 +221,9 @@ impl ReaderReply {
     /// `limits` are those of the process.
     pub(super) fn into_attempt(self, file: FileEntry, limits: ReaderLimits) -> ImportAttempt {
         let result = match self.result {
-            Ok(ParsedMessage { drafts, problems, versions, is_cut }) => {
+            Ok(ParsedMessage { drafts, problems, versions, is_cut, read_pages }) => {
                 let drafts = drafts.into_iter().map(Draft::from).collect();
-                Ok(ParsedFile { drafts, problems, versions, is_cut })
+                Ok(ParsedFile { drafts, problems, versions, is_cut, read_pages })
             }
             Err(TaskFailure::OutOfMemory) => Err(limits.out_of_memory_error(&file.path)),
             Err(TaskFailure::Message(message, needs_time)) => {

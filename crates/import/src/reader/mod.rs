@@ -17,7 +17,7 @@ mod program;
 mod turns;
 
 pub use child::run_reader;
-pub use limits::ReaderLimits;
+pub use limits::{Continuation, ReaderLimits};
 pub use pool::ReaderPool;
 pub use program::{probe_sandbox, set_reader_program};
 pub use turns::Turn;

@@ -12,14 +12,14 @@ use vademecum_sandbox::{
 };
 
 use super::{
-    ReaderLimits,
+    Continuation, ReaderLimits,
     message::{ReaderReply, ReaderTask},
     program::reader_program,
     turns::{Member, Turn},
 };
 use crate::{
     FileEntry, ImportAttempt, ImportError,
-    registry::{OpenEntry, read_file},
+    registry::{OpenEntry, read_open_file},
 };
 
 /// Maximum size of a reply, in bytes.
@@ -52,17 +52,17 @@ impl ReaderPool {
         }
     }
 
-    /// Parses one file, into `source` if the user gave one. `seconds` replaces the time limit of the
-    /// pool for this file. Blocks until it is the turn of this pool, and the file is parsed or a
+    /// Parses one file, into `source` if the user gave one; with `continuation`, one that was cut before.
+    /// Blocks until it is the turn of this pool, and the file is parsed or a
     /// limit is exceeded.
     pub fn read(
         &self,
         source: Option<SourceName>,
         file: FileEntry,
-        seconds: Option<u32>,
+        continuation: Option<Continuation>,
     ) -> ImportAttempt {
         match self.wait_for_turn() {
-            Ok(turn) => self.read_in_turn(turn, source, file, seconds),
+            Ok(turn) => self.read_in_turn(turn, source, file, continuation),
             Err(failure) => {
                 let error = self.limits.to_error(failure, &file.path);
                 ImportAttempt::failed(file, Err(error))
@@ -76,17 +76,18 @@ impl ReaderPool {
         turn: Turn,
         source: Option<SourceName>,
         file: FileEntry,
-        seconds: Option<u32>,
+        continuation: Option<Continuation>,
     ) -> ImportAttempt {
-        let limits = self.limits.with_seconds(seconds);
-        let Some(program) = reader_program() else {
-            return read_file(source, file, limits.elapsed_limit());
-        };
-        // The process gets open files only: it cannot open any itself.
+        let limits = self.limits.continued(continuation);
+        let read_pages = continuation.map_or(0, |it| it.read_pages);
         let opened = match OpenEntry::open(&file) {
-            Ok(opened) => opened,
+            Ok(opened) => OpenEntry { read_pages, ..opened },
             Err(error) => return ImportAttempt::failed(file, Err(error)),
         };
+        let Some(program) = reader_program() else {
+            return read_open_file(source, file, opened, limits.elapsed_limit());
+        };
+        // The process gets open files only: it cannot open any itself.
         let task = ReaderTask::new(source, &file, &opened, limits);
         match self.read_in_process(turn, program, &task, limits) {
             Ok(reply) => reply.into_attempt(file, limits),

@@ -13,7 +13,8 @@ use super::{
     unread_file::{explain_unread_file, unread_file_error, unread_format},
 };
 use crate::{
-    FileEntry, FileProbe, FileStamp, ImportError, Importer, ParsedFile, TimeLimit, digest,
+    FileEntry, FileProbe, FileStamp, ImportError, Importer, ParsedFile, SourceFile, TimeLimit,
+    digest,
     files::{neighbours::Neighbours, open_file::OpenFile},
 };
 
@@ -38,24 +39,13 @@ pub struct ImportAttempt {
     pub result: Result<ParsedFile, ImportError>,
 }
 
-/// Reads one file in this process, into `source` if the user gave one. Importers that can return a
-/// part of a file stop before `time_limit` ends.
-pub(crate) fn read_file(
-    source: Option<SourceName>,
-    found: FileEntry,
-    time_limit: TimeLimit,
-) -> ImportAttempt {
-    match OpenEntry::open(&found) {
-        Ok(opened) => read_open_file(source, found, opened, time_limit),
-        Err(error) => ImportAttempt::failed(found, Err(error)),
-    }
-}
-
 /// A file that is open, with the files beside it that its format needs.
 #[derive(Debug)]
 pub(crate) struct OpenEntry {
     pub(crate) file: OpenFile,
     pub(crate) neighbours: Neighbours,
+    /// Number of pages of the file that were read before.
+    pub(crate) read_pages: u32,
 }
 
 impl OpenEntry {
@@ -63,7 +53,7 @@ impl OpenEntry {
     pub(crate) fn open(found: &FileEntry) -> Result<Self, ImportError> {
         let file = OpenFile::open(&found.path, found.root.as_deref())?;
         let neighbours = Neighbours::find(&file.path, file.root.as_deref());
-        Ok(Self { file, neighbours })
+        Ok(Self { file, neighbours, read_pages: 0 })
     }
 
     /// Creates the entry of files that another process has opened: the file itself, then its
@@ -75,7 +65,8 @@ impl OpenEntry {
     ) -> Result<Self, ImportError> {
         let mut files = files.into_iter();
         let file = files.next().ok_or_else(|| ImportError::NotAFile { path: PathBuf::new() })?;
-        Ok(Self { file, neighbours: Neighbours::new(files.collect(), present) })
+        let neighbours = Neighbours::new(files.collect(), present);
+        Ok(Self { file, neighbours, read_pages: 0 })
     }
 
     /// Returns the file itself, then its neighbours.
@@ -84,7 +75,8 @@ impl OpenEntry {
     }
 }
 
-/// Reads an open file in this process, like [`read_file`].
+/// Reads an open file in this process, into `source` if the user gave one. Importers that can return a
+/// part of a file stop before `time_limit` ends.
 pub(crate) fn read_open_file(
     source: Option<SourceName>,
     found: FileEntry,
@@ -127,6 +119,7 @@ impl ImportAttempt {
         opened: OpenEntry,
         time_limit: TimeLimit,
     ) -> Result<ParsedFile, ImportError> {
+        let read_pages = opened.read_pages;
         let probe = FileProbe::probe(opened.file, opened.neighbours)?;
         if self.file.root.is_none() {
             self.claims = find_claims(&probe);
@@ -139,7 +132,7 @@ impl ImportAttempt {
             return Ok(explain_unread_file(source, probe, time_limit));
         };
         self.importer = Some(importer);
-        let file = probe.read_file(time_limit)?;
+        let file = SourceFile { read_pages, ..probe.read_file(time_limit)? };
         self.digest = Some(digest("", [file.bytes.as_slice()]));
         let mut parsed = importer.parse(&file)?;
         if let Some(source) = source {
@@ -157,7 +150,10 @@ mod tests {
     use super::*;
 
     fn read(source: Option<SourceName>, found: FileEntry) -> ImportAttempt {
-        read_file(source, found, TimeLimit::default())
+        match OpenEntry::open(&found) {
+            Ok(opened) => read_open_file(source, found, opened, TimeLimit::default()),
+            Err(error) => ImportAttempt::failed(found, Err(error)),
+        }
     }
 
     #[test]

@@ -12,6 +12,6 @@ pub use self::{
     importers::{Claim, describe_unsupported, detect_importer, importers_for},
 };
 pub(crate) use self::{
-    attempt::{OpenEntry, read_file, read_open_file},
+    attempt::{OpenEntry, read_open_file},
     importers::find_importer,
 };

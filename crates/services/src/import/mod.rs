@@ -12,6 +12,7 @@ mod options;
 mod pipeline;
 mod quota;
 mod read_ahead;
+mod reading_on;
 mod redaction;
 mod renames;
 mod selection;

@@ -9,8 +9,8 @@ use std::{
 use vademecum_actors::{Library, SourceHandle};
 use vademecum_import as import;
 use vademecum_import::{
-    FileEntry, ImportAttempt, ImportOutcome, Importer, Ledger, LedgerEntry, Problem, ReaderPool,
-    placeholder_of,
+    Continuation, FileEntry, ImportAttempt, ImportOutcome, Importer, Ledger, LedgerEntry,
+    PartialDocument, Problem, ReaderPool, placeholder_of,
 };
 use vademecum_model::{Draft, DraftBody, SaveOutcome, SourceName, Uri};
 use vademecum_source::SourceError;
@@ -25,6 +25,7 @@ use super::{
     options::ImportOptions,
     quota::refused_items,
     read_ahead::{ReadAheadFile, read_ahead},
+    reading_on::Reading,
     redaction::{SecretHandling, redact_sessions},
     renames::{MAX_COMPARED, MAX_COMPARED_BYTES, closeness},
     selection::{SelectedFile, select_changed},
@@ -156,11 +157,11 @@ impl ImportJob<'_> {
         let pool = ReaderPool::new(self.options.limits, &owner);
         let mut readings = read_ahead(pool, self.options.kind, files);
         let mut batch = ImportBatch::default();
-        while let Some(ReadAheadFile { attempt, seconds, room }) = readings.recv().await {
+        while let Some(ReadAheadFile { attempt, continuation, room }) = readings.recv().await {
             // Releases the read-ahead budget of this file.
             drop(room);
             counter.advance();
-            self.add_to_batch(attempt, seconds, &mut batch).await?;
+            self.add_to_batch(attempt, continuation, &mut batch).await?;
             if batch.is_full() {
                 self.save_batch(std::mem::take(&mut batch)).await?;
             }
@@ -189,7 +190,7 @@ impl ImportJob<'_> {
     async fn add_to_batch(
         &mut self,
         read: ImportAttempt,
-        seconds: Option<u32>,
+        continuation: Option<Continuation>,
         batch: &mut ImportBatch,
     ) -> Result<(), ImportError> {
         if read.result.is_err() && is_gone(&read.file.path) {
@@ -204,11 +205,17 @@ impl ImportJob<'_> {
         entry.format = format.or(read.unsupported);
         (entry.stamp, entry.digest) = (read.stamp, read.digest);
         let mut has_versions = false;
-        let mut drafts = match read.result {
+        let Reading { result, seconds } = self.read_on(&mut entry, continuation, read.result)?;
+        let mut drafts = match result {
             Ok(reading) => {
-                entry.problems = reading.problems;
+                entry.partial = PartialDocument::of(&reading, entry.digest.as_deref());
+                let unread = reading.unread_pages().map(|problem| Problem {
+                    reason: format!("{}; import it again to read on", problem.reason),
+                    ..problem
+                });
+                entry.problems = unread.into_iter().chain(reading.problems).collect();
                 if reading.is_cut {
-                    entry.mark_cut(seconds.unwrap_or(self.options.limits.seconds.get()));
+                    entry.mark_cut(seconds, reading.read_pages);
                 }
                 has_versions = reading.versions.is_some();
                 if let Some(versions) = reading.versions {
@@ -222,7 +229,7 @@ impl ImportJob<'_> {
             }
             Err(error) => {
                 if error.needs_time() {
-                    entry.mark_cut(seconds.unwrap_or(self.options.limits.seconds.get()));
+                    entry.mark_cut(seconds, 0);
                 }
                 entry.outcome = ImportOutcome::Skipped;
                 entry.problems = vec![file_problem(&entry.path, &error)];

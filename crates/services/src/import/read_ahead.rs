@@ -4,7 +4,7 @@ use std::{num::NonZero, pin::pin, sync::Arc, thread};
 
 use futures_util::{StreamExt, stream};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
-use vademecum_import::{ImportAttempt, ReaderPool};
+use vademecum_import::{Continuation, ImportAttempt, ReaderPool};
 use vademecum_model::SourceName;
 
 use super::selection::SelectedFile;
@@ -19,8 +19,8 @@ const MIN_FILE_COST_BYTES: u32 = MAX_READ_AHEAD_BYTES / 512;
 /// A file that was read ahead.
 pub(super) struct ReadAheadFile {
     pub(super) attempt: ImportAttempt,
-    /// Time that it was given, in seconds, if it was cut before.
-    pub(super) seconds: Option<u32>,
+    /// Its continuation, if it was cut before.
+    pub(super) continuation: Option<Continuation>,
     /// Its share of the read-ahead budget.
     pub(super) room: OwnedSemaphorePermit,
 }
@@ -45,7 +45,7 @@ pub(super) fn read_ahead(
             async move { (file, room.await) }
         };
         let read = |(file, room): (SelectedFile, Result<OwnedSemaphorePermit, AcquireError>)| {
-            let SelectedFile { entry, seconds, .. } = file;
+            let SelectedFile { entry, continuation, .. } = file;
             let pool = Arc::clone(&pool);
             async move {
                 // Threads that block are for files whose turn it is.
@@ -55,9 +55,9 @@ pub(super) fn read_ahead(
                     grant.send(turn).ok();
                 });
                 let turn = turn.await.ok()?;
-                let read = move || pool.read_in_turn(turn, kind, entry, seconds);
+                let read = move || pool.read_in_turn(turn, kind, entry, continuation);
                 let attempt = tokio::task::spawn_blocking(read).await.ok()?;
-                Some(ReadAheadFile { attempt, seconds, room: room.ok()? })
+                Some(ReadAheadFile { attempt, continuation, room: room.ok()? })
             }
         };
         let mut readings = pin!(stream::iter(files).then(find_room).map(read).buffered(hands));

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, io::ErrorKind, path::PathBuf};
 
 use vademecum_import::{
-    FileEntry, FileStamp, ImportOutcome, LedgerEntry, Problem, sync_copy_reason,
+    Continuation, FileEntry, FileStamp, ImportOutcome, LedgerEntry, Problem, sync_copy_reason,
 };
 
 use super::{options::ImportOptions, summary::ImportSummary};
@@ -25,8 +25,8 @@ pub(super) struct SelectedFile {
     pub(super) entry: FileEntry,
     /// Size in bytes.
     pub(super) size: u64,
-    /// Time for parsing it, in seconds, if it was cut before.
-    pub(super) seconds: Option<u32>,
+    /// Its continuation, if it was cut before.
+    pub(super) continuation: Option<Continuation>,
 }
 
 /// Selects the files to read. Those that have not changed are counted only.
@@ -62,7 +62,7 @@ pub(super) fn select_changed(
             }
             continue;
         }
-        let mut seconds = None;
+        let mut continuation = None;
         match known.remove(&found.path) {
             Some(entry) if entry.is_up_to_date(stamp, options.limits) => {
                 summary.count_unchanged(&entry);
@@ -75,13 +75,13 @@ pub(super) fn select_changed(
                     continue;
                 }
                 if entry.stamp == stamp {
-                    seconds = entry.longer_seconds(options.limits);
+                    continuation = entry.continuation(options.limits);
                 }
                 selected.previous.insert(found.path.clone(), entry);
             }
             None => {}
         }
-        selected.changed.push(SelectedFile { entry: found, size: stamp.size, seconds });
+        selected.changed.push(SelectedFile { entry: found, size: stamp.size, continuation });
     }
     selected
 }

@@ -1,7 +1,12 @@
 -- Reads the import records of the file :path, or of the files in the folder :path.
 SELECT
     path, asked, root, source, format, size, modified, digest, outcome, items, problems, read_at,
-    generation
+    generation,
+    (
+        SELECT read_pages
+        FROM partial_documents
+        WHERE partial_documents.path = files.path AND partial_documents.asked = files.asked
+    ) AS read_pages
 FROM files
 WHERE path = :path OR path BETWEEN :first AND :last
 ORDER BY path, asked;

@@ -105,6 +105,7 @@ impl ExportReader<'_> {
                 bytes: unpacked,
                 modified,
                 time_limit: self.deadline.left(),
+                read_pages: 0,
                 neighbours: Arc::default(),
             };
             match self.pass {
@@ -158,9 +159,10 @@ impl ExportReader<'_> {
         }
         match (self.parse_packed)(file, &self.file.path) {
             PackedContent::Parsed(parsed) => {
+                let unread = parsed.unread_pages();
                 self.reading.is_cut |= parsed.is_cut;
                 self.reading.drafts.extend(parsed.drafts);
-                for Problem { place: part, reason } in parsed.problems {
+                for Problem { place: part, reason } in unread.into_iter().chain(parsed.problems) {
                     let comma = if part.is_empty() { "" } else { ", " };
                     self.add_problem(format!("{place}{comma}{part}"), reason);
                 }
