@@ -175,7 +175,7 @@ pub fn main() -> ExitCode {
     }
     let done = actix::System::new().block_on(async {
         match command {
-            Command::Demo(command) => command.run(&line.common).await,
+            Command::Demo(command) => Box::pin(command.run(&line.common)).await,
             Command::Open(command) => command.run(&line.common).await,
             Command::Serve(command) => command.run(&line.common).await,
             Command::Service(command) => command.run(&line.common),
@@ -184,7 +184,7 @@ pub fn main() -> ExitCode {
             Command::Disconnect(command) => command.run(&line.common),
             Command::Config(command) => command.run(&line.common),
             Command::Bundle(command) => command.run(&line.common),
-            Command::Import(command) => command.run(&line.common).await,
+            Command::Import(command) => Box::pin(command.run(&line.common)).await,
             Command::Sources(command) => command.run(&line.common).await,
             Command::Collection(command) => command.run(&line.common).await,
             Command::Profile(command) => command.run(&line.common).await,

@@ -13,7 +13,7 @@ use vademecum_core::config::{Archive, Auth, ListenAddress, Settings};
 use vademecum_model::SourceName;
 use vademecum_oauth::CodeLifetime;
 use vademecum_services::{
-    import::{ImportOptions, SecretHandling, import_files},
+    import::{ImportOptions, SecretHandling, StopSignal, import_files},
     text::format_count,
 };
 use vademecum_vault::journal::ConflictCopies;
@@ -134,6 +134,7 @@ async fn import_demo_library(app: &App, folder: &Path) -> Result<()> {
             conflict_copies: ConflictCopies::InLibrary,
             quota: None,
             secrets: SecretHandling::Redact,
+            stop: StopSignal::default(),
             kind: Some(source),
             paths,
             dry_run: false,

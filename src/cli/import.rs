@@ -11,12 +11,13 @@ use vademecum_actors::Library;
 use vademecum_core::config::check_inner_folder;
 use vademecum_import::{ReaderLimits, TwoWayFolder};
 use vademecum_model::SourceName;
-use vademecum_services::import::{ImportOptions, SecretHandling};
+use vademecum_services::import::{ImportOptions, SecretHandling, StopSignal};
 use vademecum_tldw::TldwUser;
 use vademecum_vault::journal::ConflictCopies;
 
 use super::{
     common::CommonOptions,
+    interrupt::{exit_interrupted, stop_at_interrupt},
     output::{print_error, print_json, print_json_line, print_line},
     progress::{progress_bar, progress_callback},
 };
@@ -162,8 +163,9 @@ impl Import {
             self.watch(&library, &options).await?;
             return Ok(ExitCode::SUCCESS);
         }
+        stop_at_interrupt(&options.stop);
         let summary = import_files(&library, &options, &progress_callback()).await?;
-        self.finish_import(&library, &summary).await
+        self.finish_import(&library, &summary, &options.stop).await
     }
 
     /// Prints how each named file is understood.
@@ -249,12 +251,9 @@ impl Import {
 
     /// Imports the files and their changes until Ctrl-C.
     async fn watch(&self, library: &Library, options: &ImportOptions) -> Result<()> {
-        let interrupted = async {
-            if let Err(error) = tokio::signal::ctrl_c().await {
-                tracing::warn!(%error, "cannot wait for Ctrl-C");
-            }
-        };
-        watch_files(library, options, &progress_callback(), interrupted, |event| match event {
+        stop_at_interrupt(&options.stop);
+        let stopped = options.stop.stopped();
+        watch_files(library, options, &progress_callback(), stopped, |event| match event {
             WatchEvent::Imported(summary) => self.print_report(summary),
             WatchEvent::Watching => {
                 print_error("watching for changes; press Ctrl-C to stop");
@@ -280,28 +279,38 @@ impl Import {
         };
         let progress = progress_callback();
         let summary = copy_folders(&library, folders, user, &progress, print_user).await?;
-        self.finish_import(&library, &summary).await
+        let stop = StopSignal::default();
+        stop_at_interrupt(&stop);
+        self.finish_import(&library, &summary, &stop).await
     }
 
+    /// Prints the report and computes the vectors of new items. The program ends here if the import was
+    /// interrupted.
     pub(super) async fn finish_import(
         &self,
         library: &Library,
         summary: &ImportSummary,
+        stop: &StopSignal,
     ) -> Result<ExitCode> {
         self.print_report(summary)?;
+        if summary.left() > 0 {
+            exit_interrupted();
+        }
         if !self.dry_run {
             // The imported items are saved by now. If the user interrupts here, the remaining
             // vectors are computed on demand.
             let bar = progress_bar(0, "vectors");
             let mut all = 0;
             let shown = bar.clone();
-            library
-                .index_all(move |missing| {
-                    all = all.max(missing);
-                    shown.set_length(all as u64);
-                    shown.set_position((all - missing) as u64);
-                })
-                .await;
+            let index = library.index_all(move |missing| {
+                all = all.max(missing);
+                shown.set_length(all as u64);
+                shown.set_position((all - missing) as u64);
+            });
+            tokio::select! {
+                _ = index => {}
+                () = stop.stopped() => exit_interrupted(),
+            }
             bar.finish_and_clear();
         }
         Ok(if summary.is_failure() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -348,6 +357,7 @@ impl Import {
             conflict_copies: ConflictCopies::InLibrary,
             quota: None,
             secrets: if self.keep_secrets { SecretHandling::Keep } else { SecretHandling::Redact },
+            stop: StopSignal::default(),
         }
     }
 }

@@ -12,6 +12,7 @@ use vademecum_services::import::{AgentSessions, ImportOptions, WatchEvent};
 use super::{
     common::CommonOptions,
     import::Import,
+    interrupt::stop_at_interrupt,
     output::{print_error, print_line},
 };
 
@@ -41,12 +42,9 @@ impl Import {
                 return Ok(ExitCode::SUCCESS);
             }
         }
+        stop_at_interrupt(&options.stop);
         if self.watch {
-            let interrupted = async {
-                if let Err(error) = tokio::signal::ctrl_c().await {
-                    tracing::warn!(%error, "cannot wait for Ctrl-C");
-                }
-            };
+            let stopped = options.stop.stopped();
             let report = |event: WatchEvent<'_>| match event {
                 WatchEvent::Imported(summary) => self.print_report(summary),
                 WatchEvent::Watching => {
@@ -54,11 +52,11 @@ impl Import {
                     Ok(())
                 }
             };
-            sessions.watch(&library, &options, interrupted, report).await?;
+            sessions.watch(&library, &options, stopped, report).await?;
             return Ok(ExitCode::SUCCESS);
         }
         let summary = sessions.import(&library, &options).await?;
-        self.finish_import(&library, &summary).await
+        self.finish_import(&library, &summary, &options.stop).await
     }
 }
 

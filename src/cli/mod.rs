@@ -21,6 +21,7 @@ mod get;
 mod hit_format;
 mod import;
 mod import_sessions;
+mod interrupt;
 mod key;
 mod links;
 mod list;

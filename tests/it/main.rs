@@ -78,6 +78,7 @@ mod links;
 mod lists;
 mod local_access;
 mod local_model;
+mod long_imports;
 mod lost_updates;
 mod match_scores;
 mod mcp_app;

@@ -81,6 +81,12 @@ pub enum ImportError {
         /// Path of the file.
         path: PathBuf,
     },
+    /// An interrupt ended the reader process while it parsed the file.
+    #[error("{} was not read to its end: the import was interrupted", path.display())]
+    ReaderInterrupted {
+        /// Path of the file.
+        path: PathBuf,
+    },
     /// Parsing the file took too long.
     #[error("{} took longer than {seconds} s; to allow more, set import.file_seconds", path.display())]
     ReaderTimedOut {

@@ -42,6 +42,8 @@ pub enum WorkerFailure {
     OutOfMemory,
     /// The process has written a file beyond the permitted size.
     FileTooLarge,
+    /// An interrupt ended the process: the terminal sends Ctrl-C to all processes of a command.
+    Interrupted,
     /// The process ended for another reason, with this exit code unless a signal ended it.
     Ended(Option<i32>),
 }
@@ -344,6 +346,7 @@ fn exceeded_limit(status: ExitStatus) -> Option<WorkerFailure> {
     match status.signal()? {
         signal if signal == Signal::XCPU.as_raw() => Some(WorkerFailure::TimedOut),
         signal if signal == Signal::XFSZ.as_raw() => Some(WorkerFailure::FileTooLarge),
+        signal if signal == Signal::INT.as_raw() => Some(WorkerFailure::Interrupted),
         _ => None,
     }
 }

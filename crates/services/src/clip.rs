@@ -19,7 +19,9 @@ use vademecum_import::ReaderLimits;
 use vademecum_model::{SourceName, Uri};
 use vademecum_vault::journal::ConflictCopies;
 
-use crate::import::{ImportError, ImportOptions, ImportQuota, SecretHandling, import_files};
+use crate::import::{
+    ImportError, ImportOptions, ImportQuota, SecretHandling, StopSignal, import_files,
+};
 
 /// Folder in the uploads of the library with the pages.
 const FOLDER: &str = "clips";
@@ -118,6 +120,7 @@ pub async fn save_clip(
         conflict_copies: ConflictCopies::InLibrary,
         quota,
         secrets: SecretHandling::Redact,
+        stop: StopSignal::default(),
     };
     let summary = import_files(library, &options, &(Arc::new(|_| {}) as _)).await?;
     let ledger = library.ledger();

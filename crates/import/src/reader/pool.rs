@@ -183,6 +183,7 @@ impl ReaderLimits {
                 ImportError::ReaderTimedOut { path, seconds: self.seconds.get().into() }
             }
             WorkerFailure::OutOfMemory => self.out_of_memory_error(&path),
+            WorkerFailure::Interrupted => ImportError::ReaderInterrupted { path },
             WorkerFailure::FileTooLarge | WorkerFailure::Ended(_) => {
                 ImportError::ReaderCrashed { path }
             }

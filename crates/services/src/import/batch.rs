@@ -51,6 +51,11 @@ impl ImportBatch {
     pub(super) fn is_full(&self) -> bool {
         self.drafts >= MAX_BATCH_DRAFTS
             || self.bytes >= MAX_BATCH_BYTES
-            || self.begun.elapsed() >= MAX_BATCH_TIME
+            || self.time_left().is_zero()
+    }
+
+    /// Returns the time after which the batch is saved without another file.
+    pub(super) fn time_left(&self) -> Duration {
+        MAX_BATCH_TIME.saturating_sub(self.begun.elapsed())
     }
 }

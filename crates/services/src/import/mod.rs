@@ -24,7 +24,7 @@ mod watch;
 
 pub use error::ImportError;
 pub use explain::{FileExplanation, explain_file};
-pub use options::ImportOptions;
+pub use options::{ImportOptions, StopSignal};
 pub use pipeline::{import_entries, import_files};
 pub use quota::ImportQuota;
 pub use redaction::SecretHandling;

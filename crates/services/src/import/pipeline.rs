@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use tokio::time::sleep;
 use vademecum_actors::{Library, SourceHandle};
 use vademecum_import as import;
 use vademecum_import::{
@@ -136,6 +137,10 @@ impl ImportJob<'_> {
     ) -> Result<ImportSummary, ImportError> {
         let mut counter = ProgressCounter::start(progress, "files", files.len());
         self.read_files(files, &mut counter).await?;
+        if self.summary.left() > 0 {
+            // A file that was not read may be one that is missing elsewhere.
+            return Ok(self.summary.finish());
+        }
         if self.follows_deletions && !self.deleted.is_empty() {
             let late = self.list_late_files()?;
             self.read_files(late, &mut counter).await?;
@@ -157,15 +162,29 @@ impl ImportJob<'_> {
         let pool = ReaderPool::new(self.options.limits, &owner);
         let mut readings = read_ahead(pool, self.options.kind, files);
         let mut batch = ImportBatch::default();
-        while let Some(ReadAheadFile { attempt, continuation, room }) = readings.recv().await {
+        loop {
+            let read = tokio::select! {
+                biased;
+                () = self.options.stop.stopped() => None,
+                read = readings.recv() => read,
+                () = sleep(batch.time_left()), if !batch.files.is_empty() => {
+                    self.save_batch(std::mem::take(&mut batch)).await?;
+                    continue;
+                }
+            };
+            let Some(ReadAheadFile { attempt, continuation, room }) = read else { break };
             // Releases the read-ahead budget of this file.
             drop(room);
+            if matches!(attempt.result, Err(import::ImportError::ReaderInterrupted { .. })) {
+                break;
+            }
             counter.advance();
             self.add_to_batch(attempt, continuation, &mut batch).await?;
             if batch.is_full() {
                 self.save_batch(std::mem::take(&mut batch)).await?;
             }
         }
+        self.summary.add_left(counter.left());
         self.save_batch(batch).await
     }
 

@@ -27,6 +27,8 @@ pub struct ImportSummary {
     files: usize,
     #[serde(flatten)]
     items: ItemCounts,
+    /// Number of files that an interrupted import leaves to the next one.
+    left: usize,
     /// Number of files in folders whose format is not supported.
     passed: usize,
     /// The same files by format.
@@ -113,6 +115,7 @@ impl ImportSummary {
             dry_run,
             files: 0,
             items: ItemCounts::default(),
+            left: 0,
             passed: 0,
             skipped: Vec::new(),
             unsupported: Vec::new(),
@@ -162,6 +165,16 @@ impl ImportSummary {
     /// Adds the size of a file that was read.
     pub(super) fn add_read_bytes(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Adds files that an interrupted import leaves to the next one.
+    pub(super) fn add_left(&mut self, files: usize) {
+        self.left += files;
+    }
+
+    /// Returns the number of files that an interrupted import leaves to the next one.
+    pub fn left(&self) -> usize {
+        self.left
     }
 
     /// Adds secrets that were removed from a file.
@@ -280,6 +293,9 @@ impl ImportSummary {
             self.named_paths.iter().map(|named| &named.unsupported),
             self.named_paths.iter().map(|named| &named.reasons),
         );
+        if self.left > 0 {
+            return self;
+        }
         self.nothing_imported =
             self.named_paths.iter().filter_map(NamedPath::explain_nothing).collect();
         self
@@ -310,7 +326,18 @@ impl ImportSummary {
             )
         });
         let nothing = self.nothing_imported.iter().cloned();
-        let lines = skipped.into_iter().chain(missing).chain(kept).chain(nothing);
+        let interrupted = (self.left > 0).then(|| {
+            format!(
+                "interrupted: {} not read; what was read before is kept. Run the same command again to \
+                 go on",
+                match self.left {
+                    1 => "1 file was".to_owned(),
+                    left => format!("{left} files were"),
+                }
+            )
+        });
+        let lines =
+            skipped.into_iter().chain(missing).chain(kept).chain(nothing).chain(interrupted);
         lines.map(|line| sanitize(&line)).collect()
     }
 

@@ -20,7 +20,7 @@ use super::{
     note_file::remove_leftovers,
     sync::{SyncError, SyncLock, SyncScope, no_progress, sync_folder},
 };
-use crate::import::{ImportOptions, SecretHandling, import_files};
+use crate::import::{ImportOptions, SecretHandling, StopSignal, import_files};
 
 /// Interval between looks for folders that were added or removed.
 const LIST_INTERVAL: Duration = Duration::from_secs(2);
@@ -192,6 +192,7 @@ async fn sync_once(
                 conflict_copies: ConflictCopies::InLibrary,
                 quota: None,
                 secrets: SecretHandling::Redact,
+                stop: StopSignal::default(),
             };
             import_files(library, &options, &no_progress()).await?;
             Ok(BTreeMap::new())

@@ -25,7 +25,8 @@ use super::{
 };
 use crate::{
     import::{
-        ImportError, ImportOptions, ImportSummary, SecretHandling, import_entries, import_files,
+        ImportError, ImportOptions, ImportSummary, SecretHandling, StopSignal, import_entries,
+        import_files,
     },
     progress::ProgressCallback,
 };
@@ -161,6 +162,7 @@ pub async fn sync_folder(
             conflict_copies: ConflictCopies::BesideFile,
             quota: None,
             secrets: SecretHandling::Redact,
+            stop: StopSignal::default(),
         },
         progress,
         report: SyncReport::default(),

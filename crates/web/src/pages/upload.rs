@@ -14,7 +14,7 @@ use futures_util::StreamExt as _;
 use tempfile::NamedTempFile;
 use vademecum_actors::{CallError, Library};
 use vademecum_services::import::{
-    ImportError, ImportOptions, ImportQuota, SecretHandling, import_files,
+    ImportError, ImportOptions, ImportQuota, SecretHandling, StopSignal, import_files,
 };
 use vademecum_vault::journal::ConflictCopies;
 
@@ -125,6 +125,7 @@ pub(super) async fn receive_files(
         conflict_copies: ConflictCopies::InLibrary,
         quota: Some(quota),
         secrets: SecretHandling::Redact,
+        stop: StopSignal::default(),
     };
     let summary = import_files(&library, &options, &(Arc::new(|_| {}) as _)).await?;
     library.start_indexing();

@@ -131,7 +131,7 @@ impl From<WorkerFailure> for ReadFailure {
             WorkerFailure::FileTooLarge | WorkerFailure::Ended(Some(TEMPORARY_SPACE_EXIT_CODE)) => {
                 Self::OutOfTemporarySpace
             }
-            WorkerFailure::Ended(_) => Self::Crashed,
+            WorkerFailure::Interrupted | WorkerFailure::Ended(_) => Self::Crashed,
         }
     }
 }
