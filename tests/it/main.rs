@@ -52,6 +52,7 @@ mod everyday_tasks;
 mod export;
 mod fair_pools;
 mod faults;
+mod file_names;
 mod filters;
 mod first_run;
 mod get;

@@ -72,15 +72,6 @@ pub fn save_imported(
     Ok(if before.is_some() { SaveOutcome::Updated(uri) } else { SaveOutcome::New(uri) })
 }
 
-/// Returns the identifier of the item that was imported from an origin.
-pub fn imported_item(
-    writer: &Writer<'_>,
-    source: SourceName,
-    origin: &str,
-) -> Result<Option<String>, StoreError> {
-    Ok(find_origin(writer, source, origin)?.map(|known| known.item))
-}
-
 /// Returns the origins from which an item was imported.
 pub fn item_origins(
     reader: &Reader<'_>,

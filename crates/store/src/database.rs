@@ -115,6 +115,7 @@ impl Database {
                 include_str!("../../../schemas/sqlite/media/0014_chunk_ranges.sql"),
                 LINKS_BY_KEY_SCHEMA,
                 include_str!("../../../schemas/sqlite/media/0016_link_digests.sql"),
+                include_str!("../../../schemas/sqlite/media/0017_file_names.sql"),
             ],
             Self::Prompts => &[
                 include_str!("../../../schemas/sqlite/prompts/0001_core.sql"),

@@ -18,6 +18,7 @@ use super::{
     archive_state::{forget_archive_state, write_archive_state},
     compressed_text::register_chunk_text,
     digested_tables::{attach_digest_triggers, set_digest_writing},
+    file_name::register_file_name,
     filter_cache::FilterCache,
     fts_version::create_fts_tables,
     index_cache::IndexCaches,
@@ -462,6 +463,7 @@ pub(super) fn configure_connection(connection: &mut Connection) -> rusqlite::Res
     register_chunk_text(connection)?;
     register_connection_number(connection)?;
     register_row_digest(connection)?;
+    register_file_name(connection)?;
     vademecum_fts5::register(connection)
 }
 

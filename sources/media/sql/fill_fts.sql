@@ -1,7 +1,15 @@
 -- Indexes all documents in an empty full-text table.
 INSERT INTO media_fts (rowid, title, content, author, keywords)
 SELECT
-    id, title, content, author,
+    id, title || coalesce(char(10) || (
+        SELECT group_concat(nullif(vademecum_file_name(origin), Media.title), char(10))
+        FROM (
+            SELECT origin
+            FROM imported
+            WHERE source = 'media' AND item = CAST(Media.id AS TEXT)
+            ORDER BY origin
+        )
+    ), ''), content, author,
     (
         SELECT group_concat(Keywords.keyword, ' ')
         FROM MediaKeywords

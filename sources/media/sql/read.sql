@@ -11,6 +11,18 @@ SELECT
             ORDER BY Keywords.keyword
         )
     ) AS tags,
+    coalesce(
+        (
+            SELECT group_concat(nullif(vademecum_file_name(origin), Media.title), char(10))
+            FROM (
+                SELECT origin
+                FROM imported
+                WHERE source = 'media' AND item = CAST(Media.id AS TEXT)
+                ORDER BY origin
+            )
+        ),
+        ''
+    ) AS names,
     (SELECT created_at FROM DocumentDates WHERE media_id = Media.id) AS created_at,
     COALESCE(content, '') AS content
 FROM Media

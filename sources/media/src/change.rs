@@ -7,7 +7,7 @@ use vademecum_store::{StoreError, Writer};
 
 use super::{
     FULL_TEXT_TABLE, document_parts,
-    save::{find_same_content, insert_document, replace_keywords_and_index},
+    save::{find_same_content, index_document, insert_document},
 };
 use crate::item_table::KEYWORD_TABLES;
 
@@ -32,7 +32,8 @@ pub(crate) fn create_document(
         let now = Timestamp::now();
         let id = insert_document(writer, media, draft, now)?;
         document_parts::replace_parts(writer, id, media, now)?;
-        replace_keywords_and_index(writer, id, media, now)?;
+        KEYWORD_TABLES.replace_keywords(writer, &id, &media.tags, now)?;
+        index_document(writer, id, media, "")?;
         record_local_item(writer, SourceName::Media, &id.to_string(), now)?;
         id
     };

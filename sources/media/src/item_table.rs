@@ -11,11 +11,15 @@ use crate::full_text::FULL_TEXT_TABLE;
 const VERSIONS_SQL: &str = "SELECT id AS key, CAST(id AS TEXT) AS id, version || ' ' || content_hash AS stamp \
      FROM Media WHERE deleted = 0 AND is_trash = 0";
 
-/// Identifier, last modification, title and date of the matching document `:key`.
-const IDENTIFY_SQL: &str = "SELECT id, last_modified, title AS titles, (
-         SELECT created_at FROM DocumentDates WHERE media_id = Media.id
-     ) AS dated_at
-     FROM Media WHERE id = :key";
+/// Selects identifier, last modification, title and names of files, and date of the matching document
+/// `:key`.
+const IDENTIFY_SQL: &str = "SELECT id, last_modified, title || coalesce(char(10) || ( \
+         SELECT group_concat(vademecum_file_name(origin), char(10)) \
+         FROM main.imported INDEXED BY imported_by_item \
+         WHERE source = 'media' AND item = CAST(Media.id AS TEXT) \
+     ), '') AS titles, ( \
+         SELECT created_at FROM DocumentDates WHERE media_id = Media.id \
+     ) AS dated_at FROM Media WHERE id = :key";
 
 /// Selects the kind of document and its web address.
 const KIND_SQL: &str = "SELECT type AS media_type, url FROM Media WHERE id = CAST(:id AS INTEGER)";
@@ -47,6 +51,11 @@ pub(crate) const KEYWORD_TABLES: KeywordTables = KeywordTables {
 pub(crate) static ITEM_STATEMENTS: LazyLock<ItemStatements> = LazyLock::new(|| {
     let shared = ITEM_TABLE.statements(own_statements!());
     let (versions_sql, stats_sql) = (VERSIONS_SQL, sql!("stats"));
-    let identify_sql = IDENTIFY_SQL;
-    ItemStatements { versions_sql, kind_sql: KIND_SQL, stats_sql, identify_sql, ..shared }
+    ItemStatements {
+        identify_sql: IDENTIFY_SQL,
+        versions_sql,
+        kind_sql: KIND_SQL,
+        stats_sql,
+        ..shared
+    }
 });

@@ -27,6 +27,8 @@ const SECTION_SQL: &str = "SELECT metadata \
 struct Document {
     id: i64,
     title: String,
+    /// Names of the files from which it was imported, one a line.
+    names: String,
     media_type: String,
     url: Option<String>,
     author: Option<String>,
@@ -56,8 +58,8 @@ fn match_hit(
 ) -> Result<Hit, StoreError> {
     let found = finder.find_matches(&document.content);
     let author = document.author.as_deref().unwrap_or_default();
-    let matched =
-        finder.matched_words(&found, &[&document.title, author, &document.tags.join(" ")]);
+    let tags = document.tags.join(" ");
+    let matched = finder.matched_words(&found, &[&document.title, &document.names, author, &tags]);
     let loc = match &found.densest {
         Some(place) => Some(loc_at(reader, &document, place.start)?),
         None => None,
@@ -168,6 +170,7 @@ fn document_from_row(row: &Row<'_>) -> rusqlite::Result<Document> {
     Ok(Document {
         id: row.get("id")?,
         title: row.get("title")?,
+        names: row.get("names")?,
         media_type: row.get("type")?,
         url: row.get("url")?,
         author: row.get("author")?,

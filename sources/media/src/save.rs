@@ -3,8 +3,10 @@
 use rusqlite::named_params;
 use uuid::Uuid;
 use vademecum_model::{Draft, DraftBody, MediaDraft, SaveOutcome, SourceName, Timestamp, Uri};
-use vademecum_source::{Source, SourceError, imported_item, save_imported};
-use vademecum_store::{StoreError, Writer};
+use vademecum_source::{
+    Source, SourceError, find_origin, item_origins, record_origin, save_imported,
+};
+use vademecum_store::{StoreError, Writer, file_name_of_origin};
 
 use super::{FULL_TEXT_TABLE, Media};
 use crate::document_parts::replace_parts;
@@ -29,9 +31,25 @@ pub(crate) fn save_document(
     let DraftBody::Media(media) = &draft.body else {
         return Err(SourceError::Refused(format!("`{}` is not a media document", draft.origin)));
     };
-    let own = imported_item(writer, SourceName::Media, &draft.origin)?;
+    let own = find_origin(writer, SourceName::Media, &draft.origin)?;
     if let Some(id) = find_same_content(writer, media, &draft.digest)? {
-        return merge(writer, draft, own.as_deref(), id);
+        if let Some(known) = &own
+            && known.item == id.to_string()
+            && known.digest != draft.digest
+        {
+            // The file was renamed, and has nothing else that is new.
+            let now = Timestamp::now();
+            record_origin(
+                writer,
+                SourceName::Media,
+                &draft.origin,
+                &draft.digest,
+                &known.item,
+                now,
+            )?;
+            index_document(writer, id, media, &draft.origin)?;
+        }
+        return merge(writer, draft, own.as_ref().map(|known| known.item.as_str()), id);
     }
     if let (None, Some(former)) = (&own, &media.former_digest)
         && let Some(id) = find_same_content(writer, media, former)?
@@ -90,7 +108,8 @@ fn write_document(
     };
     set_creation_date(writer, id, media.created_at)?;
     replace_parts(writer, id, media, now)?;
-    replace_keywords_and_index(writer, id, media, now)?;
+    KEYWORD_TABLES.replace_keywords(writer, &id, &media.tags, now)?;
+    index_document(writer, id, media, &draft.origin)?;
     Ok(id)
 }
 
@@ -168,25 +187,34 @@ fn update_document(
     if changed == 0 { Err(SourceError::not_found("media", id)) } else { Ok(id) }
 }
 
-/// Replaces the keywords and the index entry.
-pub(crate) fn replace_keywords_and_index(
+/// Replaces the index entry of a document that is imported from `origin`. Statements that read the stored
+/// document index the same words.
+pub(crate) fn index_document(
     writer: &Writer<'_>,
     id: i64,
     media: &MediaDraft,
-    now: Timestamp,
+    origin: &str,
 ) -> Result<(), StoreError> {
-    KEYWORD_TABLES.replace_keywords(writer, &id, &media.tags, now)?;
+    let item = id.to_string();
+    let source = SourceName::Media.as_str();
+    let mut origins = writer.with_reader(|reader| item_origins(reader, source, &item))?;
+    if origins.is_empty() {
+        // It is recorded after the document.
+        origins.push(origin.to_owned());
+    }
+    let names = origins.iter().filter_map(|origin| file_name_of_origin(origin));
+    let names = names.filter(|name| *name != media.title);
+    let titles: Vec<&str> = [media.title.as_str()].into_iter().chain(names).collect();
     writer.index_row(
         &FULL_TEXT_TABLE,
         id,
         INDEX_SQL,
         named_params! {
             ":id": id,
-            ":title": media.title,
+            ":title": titles.join("\n"),
             ":content": media.content,
             ":author": media.author,
             ":keywords": media.tags.join(" "),
         },
-    )?;
-    Ok(())
+    )
 }

@@ -124,7 +124,7 @@ impl Library {
         }
     }
 
-    fn import_paths(&self, kind: &str, paths: &[&Path], more: &[&str]) {
+    pub(crate) fn import_paths(&self, kind: &str, paths: &[&Path], more: &[&str]) {
         let paths = paths.iter().map(|path| path.to_str().unwrap());
         let arguments: Vec<&str> =
             ["import", kind].into_iter().chain(paths).chain(more.iter().copied()).collect();
