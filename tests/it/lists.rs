@@ -214,6 +214,54 @@ fn facets_count_over_all_that_match() {
 }
 
 #[test]
+fn folders_of_two_imports_stay_apart() {
+    let library = Library::new();
+    for (path, text) in [
+        ("one/Work/a.md", "Rye."),
+        ("one/Work/House/b.md", "Spelt."),
+        ("two/Work/a.md", "Oat."),
+        ("two/Play/c.md", "Barley."),
+    ] {
+        library.write_file(path, text);
+    }
+    for folder in ["one", "two"] {
+        library.import_paths("notes", &[&library.file_path(folder)], &[]);
+    }
+    let server = library.serve();
+    let client = server.client();
+    let folders = |arguments: &Value| {
+        let page = list(&client, arguments);
+        let values = page["facets"]["folders"]["values"].as_array().unwrap().clone();
+        let shown =
+            values.iter().map(|it| format!("{} {}", it["value"].as_str().unwrap(), it["count"]));
+        shown.collect::<Vec<_>>()
+    };
+    let mut all = folders(&json!({ "facets": ["folders"] }));
+    all.sort();
+    assert_eq!(all, ["Play 1", "Work/House 1", "one/Work 2", "two/Work 1"]);
+    let count = |folder: &str| {
+        let page = list(&client, &json!({ "folder": folder }));
+        titles(&page).len()
+    };
+    for (folder, expected) in [
+        ("Work", 3),
+        ("one/Work", 2),
+        ("TWO/work", 1),
+        ("one", 2),
+        ("two", 2),
+        ("one/Play", 0),
+        ("on", 0),
+    ] {
+        assert_eq!(count(folder), expected, "{folder}");
+    }
+    // A file that is named alone keeps the folders below the one that was imported first.
+    let edited = library.write_file("one/Work/House/b.md", "Spelt and rye.");
+    library.import_paths("notes", &[&edited], &[]);
+    let house = list(&client, &json!({ "folder": "one/Work/House" }));
+    assert_eq!(titles(&house).len(), 1, "{house}");
+}
+
+#[test]
 fn default_answers_stay_within_size_limit() {
     let library = Library::new();
     for number in 0..60 {

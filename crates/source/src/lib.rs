@@ -5,6 +5,7 @@
 
 mod earlier_rows;
 mod error;
+mod folder_counts;
 mod import_origins;
 mod item_table;
 mod listing;

@@ -12,14 +12,16 @@ use vademecum_model::{
 };
 use vademecum_store::{Parameters, Reader, StoreError};
 
+use crate::folder_counts::FolderCounts;
+
 /// Length of a month in a date: `2026-01`.
 const MONTH_BYTES: usize = 7;
 
 /// The statements of a source that list its items.
 #[derive(Clone, Copy, Debug)]
 pub struct ListStatements {
-    /// Returns `key`, `id`, `title`, `created_at`, `last_modified`, `folders` (names, one a line) and
-    /// `type` of all items that pass the filters, also of hidden ones.
+    /// Returns `key`, `id`, `title`, `created_at`, `last_modified`, `folders` (names, one a line), `origin` (if
+    /// folders are counted) and `type` of all items that pass the filters, also of hidden ones.
     pub list_sql: &'static str,
     /// Returns `tag` and `items`, their number, for each tag of the items with an `id` in the JSON list
     /// `:ids`.
@@ -41,6 +43,7 @@ pub(crate) fn list_items(
     let mut first = FirstItems::new(request.order, request.take);
     let mut facets: FacetCounts =
         request.facets.iter().map(|facet| (*facet, HashMap::default())).collect();
+    let mut folders = FolderCounts::default();
     let mut ids = Vec::new();
     let mut total = 0;
     reader.for_each_row(statements.list_sql, parameters, |row| {
@@ -55,8 +58,14 @@ pub(crate) fn list_items(
             });
         }
         count_facets(row, &mut facets)?;
+        if facets.contains_key(&Facet::Folders) {
+            folders.add(column_text(row, "origin")?, column_text(row, "folders")?);
+        }
         first.push_row(row, &read_uri)
     })?;
+    if let Some(counts) = facets.get_mut(&Facet::Folders) {
+        *counts = folders.finish();
+    }
     if let Some(tags) = facets.get_mut(&Facet::Tags) {
         let ids = Value::from(ids).to_string();
         let counted =
@@ -76,16 +85,6 @@ fn count_facets(row: &Row<'_>, facets: &mut FacetCounts) -> rusqlite::Result<()>
             None => drop(counts.insert(value.to_owned(), 1)),
         };
         match facet {
-            Facet::Folders => {
-                let mut path = String::new();
-                for name in column_text(row, "folders")?.lines() {
-                    if !path.is_empty() {
-                        path.push('/');
-                    }
-                    path.push_str(name);
-                    count(&path);
-                }
-            }
             Facet::Types => {
                 Some(column_text(row, "type")?).filter(|it| !it.is_empty()).map(&mut count);
             }
@@ -93,7 +92,7 @@ fn count_facets(row: &Row<'_>, facets: &mut FacetCounts) -> rusqlite::Result<()>
                 column_text(row, "last_modified")?.get(..MONTH_BYTES).map(&mut count);
             }
             // Tags have a statement of their own, and the total counts the source.
-            Facet::Tags | Facet::Sources => {}
+            Facet::Tags | Facet::Folders | Facet::Sources => {}
         }
     }
     Ok(())

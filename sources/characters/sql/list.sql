@@ -1,6 +1,6 @@
 -- All characters that have one of :tags and were modified from :after to before :before. The index
 -- `characters_listed` has all columns, so no card is read. Tags that are not a JSON list count as none.
-SELECT id AS key, id, name AS title, created_at, last_modified, '' AS folders, NULL AS type
+SELECT id AS key, id, name AS title, created_at, last_modified, '' AS folders, NULL AS origin, NULL AS type
 FROM main.character_cards AS character_cards
 WHERE deleted = 0
   AND last_modified >= COALESCE(:after, '')

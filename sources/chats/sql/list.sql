@@ -1,6 +1,6 @@
 -- All conversations, except logs of sessions, that have one of :tags and were modified from :after to
 -- before :before. The index `conversations_listed` has all columns, so no message is read.
-SELECT row * 2 AS key, id, title, created_at, last_modified, '' AS folders, NULL AS type
+SELECT row * 2 AS key, id, title, created_at, last_modified, '' AS folders, NULL AS origin, NULL AS type
 FROM main.conversations AS conversations
 WHERE deleted = 0
   AND id NOT IN (SELECT id FROM main.conversations WHERE is_log = 1)

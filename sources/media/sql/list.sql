@@ -5,7 +5,7 @@ SELECT
     COALESCE(
         (SELECT created_at FROM DocumentDates WHERE media_id = Media.id), ingestion_date
     ) AS created_at,
-    last_modified, '' AS folders, type
+    last_modified, '' AS folders, NULL AS origin, type
 FROM main.Media AS Media
 WHERE deleted = 0 AND is_trash = 0
   AND last_modified >= COALESCE(:after, '')

@@ -1,6 +1,13 @@
 -- All notes that have one of :tags, are in the folder :folder or below it, and were modified from
--- :after to before :before. The index `notes_listed` has all columns, so no text is read.
-SELECT row AS key, id, title, created_at, last_modified, folders, NULL AS type
+-- :after to before :before. The name of the imported folder may come before :folder, or be all of it. The index
+-- `notes_listed` has all columns, so no text is read. The origin is read only if folders are counted.
+SELECT
+    row AS key, id, title, created_at, last_modified, folders,
+    CASE
+        WHEN :counts_folders
+        THEN (SELECT min(origin) FROM imported WHERE source = 'notes' AND item = notes.id)
+    END AS origin,
+    NULL AS type
 FROM main.notes AS notes
 WHERE deleted = 0
   AND last_modified >= COALESCE(:after, '')
@@ -8,6 +15,16 @@ WHERE deleted = 0
   AND (
       :folder IS NULL
       OR instr(char(10) || lower(folders) || char(10), char(10) || :folder || char(10)) > 0
+      OR EXISTS (
+          SELECT 1
+          FROM imported
+          WHERE source = 'notes'
+            AND item = notes.id
+            AND instr(
+                substr(vademecum_file_folders(origin), -(length(folders) + length(:folder) + 3)),
+                char(10) || :folder || char(10)
+            ) > 0
+      )
   )
   AND (
       :tags IS NULL

@@ -13,8 +13,8 @@ mod read;
 mod save;
 
 use vademecum_model::{
-    ChangedItem, Draft, Edit, Filters, FtsTable, Hit, ItemId, ListRequest, SaveOutcome, SourceName,
-    Suggestions, TagChange, json_list,
+    ChangedItem, Draft, Edit, Facet, Filters, FtsTable, Hit, ItemId, ListRequest, SaveOutcome,
+    SourceName, Suggestions, TagChange, json_list,
 };
 use vademecum_search::{GetRequest, HitRequest, Item};
 use vademecum_source::{
@@ -55,6 +55,7 @@ impl Source for Notes {
     fn list_parameters(&self, request: &ListRequest) -> FilterParameters {
         let mut parameters = shared_parameters(&request.filters);
         parameters.push((":folder", Box::new(request.folder_parameter())));
+        parameters.push((":counts_folders", Box::new(request.facets.contains(&Facet::Folders))));
         parameters
     }
 

@@ -1,6 +1,6 @@
 -- All prompts that have one of :tags and were modified from :after to before :before. The index
 -- `prompts_listed` has all columns, so no text is read. Prompts have no date of creation.
-SELECT id AS key, id, name AS title, last_modified AS created_at, last_modified, '' AS folders, NULL AS type
+SELECT id AS key, id, name AS title, last_modified AS created_at, last_modified, '' AS folders, NULL AS origin, NULL AS type
 FROM main.Prompts AS Prompts
 WHERE deleted = 0
   AND last_modified >= COALESCE(:after, '')

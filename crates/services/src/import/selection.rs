@@ -29,6 +29,16 @@ pub(super) struct SelectedFile {
     pub(super) continuation: Option<Continuation>,
 }
 
+/// Returns the folder in which a file is found. A file that was imported with a wider folder keeps it, so that
+/// naming the file or a folder below does not change the folders of its notes.
+fn kept_root(found: Option<PathBuf>, before: Option<&LedgerEntry>) -> Option<PathBuf> {
+    let wider = before
+        .filter(|entry| entry.outcome == ImportOutcome::Imported && !entry.items.is_empty())
+        .and_then(|entry| entry.root.as_ref().filter(|root| entry.path.starts_with(root)))
+        .filter(|root| found.as_ref().is_none_or(|found| found.starts_with(root)));
+    wider.cloned().or(found)
+}
+
 /// Selects the files to read. Those that have not changed are counted only.
 pub(super) fn select_changed(
     files: Vec<FileEntry>,
@@ -48,6 +58,8 @@ pub(super) fn select_changed(
             Err(_) => FileStamp::default(),
         };
         let before = known.get(&found.path);
+        let root = kept_root(found.root, before);
+        let found = FileEntry { path: found.path, root };
         if let Some(reason) = sync_copy_reason(&found.path)
             && found.root.is_some()
             && before.is_none_or(|entry| entry.items.is_empty())
