@@ -1,8 +1,6 @@
 //! Conversion of HTML to Markdown: headings, lists, tables, code and the targets of links are kept;
 //! styled text becomes plain text.
 
-use std::collections::HashMap;
-
 use dom_smoothie::Readability;
 use url::Url;
 
@@ -23,6 +21,9 @@ const OPTIONAL_END_TAGS: [&str; 29] = [
 /// Selector of elements without readable text.
 const NON_TEXT_SELECTOR: &str =
     "script, style, noscript, template, svg, iframe, object, head, img, rt, rp";
+
+/// Selector of the article that [`Readability::parse`] leaves in a page.
+const ARTICLE_SELECTOR: &str = "#readability-page-1";
 
 /// Elements that only style text.
 const INLINE_STYLE_TAGS: [&str; 8] = ["b", "strong", "i", "em", "u", "s", "mark", "del"];
@@ -55,18 +56,29 @@ pub fn html_to_markdown(html: &str, base: Option<&Url>) -> Result<String, Nestin
 
 /// Converts the body of a page to Markdown. Relative targets of links are resolved against `base`.
 pub fn body_markdown(page: &Readability, base: Option<&Url>) -> String {
-    page.doc.select(NON_TEXT_SELECTOR).remove();
-    let body = page.doc.select("body");
-    for link in body.select("a[href]").nodes() {
+    element_markdown(page, "body", base)
+}
+
+/// Converts the article of a page to Markdown, after [`Readability::parse`] has found it. Relative targets of
+/// links are resolved against `base`.
+pub fn article_markdown(page: &Readability, base: Option<&Url>) -> String {
+    element_markdown(page, ARTICLE_SELECTOR, base)
+}
+
+/// Converts the first element of a selector to Markdown.
+fn element_markdown(page: &Readability, selector: &str, base: Option<&Url>) -> String {
+    let element = page.doc.select_single(selector);
+    element.select(NON_TEXT_SELECTOR).remove();
+    for link in element.select("a[href]").nodes() {
         let target = link.attr("href").and_then(|href| link_target(&href, base));
         link.remove_attrs(&["href", "title"]);
         if let Some(target) = target {
             link.set_attr("href", &target.replace('&', AMPERSAND));
         }
     }
-    body.strip_elements(&INLINE_STYLE_TAGS);
+    element.strip_elements(&INLINE_STYLE_TAGS);
     let text: String =
-        body.nodes().first().map(|body| body.md(None).to_string()).unwrap_or_default();
+        element.nodes().first().map(|element| element.md(None).to_string()).unwrap_or_default();
     remove_needless_escapes(text.trim()).replace(AMPERSAND, "&")
 }
 
@@ -129,16 +141,25 @@ fn estimate_open_elements(text: &str) -> usize {
 /// Returns the nesting depth of a page.
 fn nesting_depth(page: &Readability) -> usize {
     let root = page.doc.root();
-    let mut depths = HashMap::new();
-    let mut deepest = 0;
-    // A node comes after its parent.
-    for node in root.descendants_it() {
-        let outer = node.parent().and_then(|parent| depths.get(&parent.id).copied());
-        let depth = outer.unwrap_or(0) + 1;
-        depths.insert(node.id, depth);
-        deepest = deepest.max(depth);
+    let (mut depth, mut deepest) = (0, 0);
+    let mut node = root;
+    loop {
+        if let Some(child) = node.first_child() {
+            node = child;
+            depth += 1;
+            deepest = deepest.max(depth);
+            continue;
+        }
+        while node.next_sibling().is_none() && depth > 1 {
+            let Some(parent) = node.parent() else { return deepest };
+            node = parent;
+            depth -= 1;
+        }
+        match node.next_sibling() {
+            Some(next) if depth > 0 => node = next,
+            _ => return deepest,
+        }
     }
-    deepest
 }
 
 #[cfg(test)]

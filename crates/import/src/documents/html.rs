@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use dom_smoothie::{Article, Config, Readability};
+use dom_smoothie::{Article, Readability, ReadabilityError};
 use serde_json::Value;
 use url::Url;
 use vademecum_model::{MediaDraft, SourceName, Timestamp};
 
 use super::{
     document::{ImporterVersion, single_document, title_or_stem},
-    html_markdown::{MAX_DEPTH, body_markdown, html_to_markdown, parse_html},
+    html_markdown::{MAX_DEPTH, article_markdown, body_markdown, parse_html},
 };
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile,
@@ -29,21 +29,51 @@ const SHORT_ARTICLE_CHARS: usize = 250;
 /// extraction would take minutes.
 const MAX_ELEMENTS: usize = 200_000;
 
-/// Elements and attributes that state when a page was published, the most reliable first.
-const PUBLICATION_DATES: [(&str, &str); 12] = [
-    ("meta[itemprop='datePublished']", "content"),
-    ("[itemprop='datePublished']", "datetime"),
-    ("meta[name='citation_publication_date']", "content"),
-    ("meta[name='dcterms.created']", "content"),
-    ("meta[name='dc.date']", "content"),
-    ("meta[name='DC.date']", "content"),
-    ("meta[name='date']", "content"),
-    ("meta[name='pubdate']", "content"),
-    ("meta[name='parsely-pub-date']", "content"),
-    ("article time[datetime]", "datetime"),
-    ("time[pubdate]", "datetime"),
-    ("time[datetime]", "datetime"),
+/// Selector of the elements that state something about a page. It is read in one pass, because each selector is
+/// compared with all elements.
+const STATING_SELECTOR: &str = "title, meta, link[rel], base[href], time, script[type='application/ld+json'], [itemprop='datePublished']";
+
+/// Where a page states a value.
+#[derive(Clone, Copy, Debug)]
+struct Statement {
+    /// Tag of the element; empty for any.
+    tag: &'static str,
+    /// Attribute that the element has, with this value unless it is empty.
+    having: (&'static str, &'static str),
+    /// Attribute with the value.
+    value: &'static str,
+}
+
+const CANONICAL_URL: Statement =
+    Statement { tag: "link", having: ("rel", "canonical"), value: "href" };
+const BASE_URL: Statement = Statement { tag: "base", having: ("href", ""), value: "href" };
+const AUTHOR: Statement = meta("name", "author");
+const MODIFIED_AT: Statement = meta("property", "article:modified_time");
+const KEYWORDS: [Statement; 2] = [meta("name", "keywords"), meta("property", "article:tag")];
+const PUBLISHED_AT: Statement = meta("property", "article:published_time");
+
+/// Statements of the date of publication other than `PUBLISHED_AT` and JSON-LD, the most reliable first.
+const PUBLICATION_DATES: [Statement; 12] = [
+    meta("itemprop", "datePublished"),
+    Statement { tag: "", having: ("itemprop", "datePublished"), value: "datetime" },
+    meta("name", "citation_publication_date"),
+    meta("name", "dcterms.created"),
+    meta("name", "dc.date"),
+    meta("name", "DC.date"),
+    meta("name", "date"),
+    meta("name", "pubdate"),
+    meta("name", "parsely-pub-date"),
+    Statement { tag: TIME_IN_ARTICLE, having: ("datetime", ""), value: "datetime" },
+    Statement { tag: "time", having: ("pubdate", ""), value: "datetime" },
+    Statement { tag: "time", having: ("datetime", ""), value: "datetime" },
 ];
+
+/// Stands for the tag of a `time` in an article.
+const TIME_IN_ARTICLE: &str = "article time";
+
+const fn meta(attribute: &'static str, named: &'static str) -> Statement {
+    Statement { tag: "meta", having: (attribute, named), value: "content" }
+}
 
 /// Importer of web pages.
 #[derive(Debug)]
@@ -75,20 +105,26 @@ impl Importer for HtmlImporter {
 pub(crate) fn read_page(file: &SourceFile) -> Result<MediaDraft, ImportError> {
     let text = &file.text_with_encoding(declared_charset(&file.bytes))?;
     let too_deep = |_| ImportError::TooDeep { path: file.path.clone(), max_depth: MAX_DEPTH };
-    let page = parse_html(text).map_err(too_deep)?;
-    let mut draft = head_metadata(&page);
-    let article = extract_article(text);
-    let base = base_address(&page, draft.url.as_deref());
-    let to_markdown = |article: &Article| html_to_markdown(&article.content, base.as_ref());
-    let main = article.as_ref().map(to_markdown).transpose();
-    draft.content = main.map_err(too_deep)?.unwrap_or_default();
-    if draft.content.chars().count() < SHORT_ARTICLE_CHARS {
+    let mut page = parse_html(text).map_err(too_deep)?;
+    let stated = StatingElements::of(&page);
+    let mut draft = stated_metadata(&stated);
+    let base = base_address(&stated, draft.url.as_deref());
+    page.config.max_elements_to_parse = MAX_ELEMENTS;
+    // This leaves the article in the page. A large page is not changed.
+    let article = page.parse();
+    if article.is_ok() {
+        draft.content = article_markdown(&page, base.as_ref());
+    }
+    if draft.content.chars().take(SHORT_ARTICLE_CHARS).count() < SHORT_ARTICLE_CHARS {
+        if !matches!(article, Err(ReadabilityError::TooManyElements(..))) {
+            page = parse_html(text).map_err(too_deep)?;
+        }
         let body = body_markdown(&page, base.as_ref());
         if body.len() > draft.content.len() {
             draft.content = body;
         }
     }
-    if let Some(article) = article {
+    if let Ok(article) = article {
         add_article_metadata(&mut draft, article);
     }
     draft.title = title_or_stem(Some(&draft.title), file);
@@ -107,12 +143,6 @@ fn declared_charset(bytes: &[u8]) -> Option<&str> {
     end.and_then(|end| named.get(..end)).filter(|name| !name.is_empty())
 }
 
-/// Extracts the article of a page.
-fn extract_article(text: &str) -> Option<Article> {
-    let config = Config { max_elements_to_parse: MAX_ELEMENTS, ..Config::default() };
-    Readability::new(text, None, Some(config)).ok()?.parse().ok()
-}
-
 /// Adds the metadata of the article that the head of the page lacks.
 fn add_article_metadata(draft: &mut MediaDraft, article: Article) {
     let moment = |text: Option<String>| text.and_then(|text| parse_document_date(&text));
@@ -125,46 +155,109 @@ fn add_article_metadata(draft: &mut MediaDraft, article: Article) {
     draft.modified_at = moment(article.modified_time).or(draft.modified_at).or(draft.created_at);
 }
 
-/// Returns a document with the metadata in the head of a page.
-fn head_metadata(page: &Readability) -> MediaDraft {
-    let urls = [("link[rel='canonical']", "href"), ("meta[property='og:url']", "content")];
-    let keywords = ["meta[name='keywords']", "meta[property='article:tag']"];
-    let all = |(query, name): &(&str, &str)| attribute_values(page, query, name);
+/// An element that states something about a page.
+#[derive(Debug)]
+struct StatingElement {
+    tag: String,
+    attributes: Vec<(String, String)>,
+    /// Text of a title or script.
+    text: String,
+    is_in_article: bool,
+}
+
+impl StatingElement {
+    /// Returns the value of an attribute without white space around it.
+    fn attribute(&self, name: &str) -> Option<&str> {
+        let found = self.attributes.iter().find(|(it, _)| it == name);
+        found.map(|(_, value)| value.trim())
+    }
+
+    /// Returns the value of a statement, if this element makes it.
+    fn value_of(&self, statement: &Statement) -> Option<&str> {
+        let Statement { tag, having: (name, named), value } = *statement;
+        let is_tag = match tag {
+            "" => true,
+            TIME_IN_ARTICLE => self.tag == "time" && self.is_in_article,
+            tag => self.tag == tag,
+        };
+        let known = self.attributes.iter().find(|(it, _)| it == name);
+        let has_value = known.is_some_and(|(_, it)| named.is_empty() || it == named);
+        if is_tag && has_value { self.attribute(value) } else { None }
+    }
+}
+
+/// Elements that state something about a page, in their order.
+#[derive(Debug)]
+struct StatingElements(Vec<StatingElement>);
+
+impl StatingElements {
+    fn of(page: &Readability) -> Self {
+        let found = page.doc.select(STATING_SELECTOR);
+        let elements = found.nodes().iter().map(|node| {
+            let tag = node.node_name().map(|name| name.to_string()).unwrap_or_default();
+            let attributes = node.attrs().into_iter();
+            let has_text = tag == "title" || tag == "script";
+            StatingElement {
+                attributes: attributes
+                    .map(|it| (it.name.local.to_string(), it.value.to_string()))
+                    .collect(),
+                text: if has_text { node.text().to_string() } else { String::new() },
+                is_in_article: tag == "time"
+                    && node.ancestors_it(None).any(|outer| outer.has_name("article")),
+                tag,
+            }
+        });
+        Self(elements.collect())
+    }
+
+    /// Returns the values of a statement.
+    fn values<'e>(&'e self, statement: &'e Statement) -> impl Iterator<Item = &'e str> {
+        self.0.iter().filter_map(move |element| element.value_of(statement))
+    }
+
+    /// Returns the texts of the elements with this tag.
+    fn texts<'e>(&'e self, tag: &'e str) -> impl Iterator<Item = &'e str> {
+        self.0.iter().filter(move |element| element.tag == tag).map(|it| it.text.trim())
+    }
+}
+
+/// Returns a document with the metadata that the elements of a page state.
+fn stated_metadata(stated: &StatingElements) -> MediaDraft {
+    let urls = [CANONICAL_URL, meta("property", "og:url")];
     MediaDraft {
-        title: page.doc.select_single("title").text().trim().to_owned(),
+        title: stated.texts("title").next().unwrap_or_default().to_owned(),
         media_type: "html".to_owned(),
-        url: urls.iter().flat_map(all).find(|url| is_absolute_url(url)),
-        author: attribute_values(page, "meta[name='author']", "content")
-            .find_map(|name| author_name(&name)),
+        url: urls
+            .iter()
+            .flat_map(|url| stated.values(url))
+            .find(|url| is_absolute_url(url))
+            .map(str::to_owned),
+        author: stated.values(&AUTHOR).find_map(author_name),
         tags: distinct_keywords(
-            keywords
-                .iter()
-                .flat_map(|query| attribute_values(page, query, "content"))
-                .flat_map(|list| split_commas(&list).collect::<Vec<_>>()),
+            KEYWORDS.iter().flat_map(|list| stated.values(list)).flat_map(split_commas),
         ),
-        created_at: published_at(page),
-        modified_at: attribute_values(page, "meta[property='article:modified_time']", "content")
-            .find_map(|text| parse_document_date(&text)),
+        created_at: published_at(stated),
+        modified_at: stated.values(&MODIFIED_AT).find_map(parse_document_date),
         ..MediaDraft::default()
     }
 }
 
 /// Returns the date of publication that a page states.
-fn published_at(page: &Readability) -> Option<Timestamp> {
-    let first = |selectors: &[(&str, &str)]| {
-        let values = selectors.iter().flat_map(|(query, name)| attribute_values(page, query, name));
-        values.into_iter().find_map(|text| parse_document_date(&text))
+fn published_at(stated: &StatingElements) -> Option<Timestamp> {
+    let first = |statements: &[Statement]| {
+        let mut dates =
+            statements.iter().filter_map(|it| stated.values(it).find_map(parse_document_date));
+        dates.next()
     };
-    first(&[("meta[property='article:published_time']", "content")])
-        .or_else(|| parse_document_date(&json_ld_date(page)?))
+    first(&[PUBLISHED_AT])
+        .or_else(|| parse_document_date(&json_ld_date(stated)?))
         .or_else(|| first(&PUBLICATION_DATES))
 }
 
 /// Returns the first `datePublished` in the JSON-LD of a page.
-fn json_ld_date(page: &Readability) -> Option<String> {
-    let scripts = page.doc.select("script[type='application/ld+json']");
-    let texts: Vec<_> = scripts.iter().map(|script| script.text()).collect();
-    let values = texts.iter().filter_map(|text| serde_json::from_str::<Value>(text.trim()).ok());
+fn json_ld_date(stated: &StatingElements) -> Option<String> {
+    let texts = stated.texts("script");
+    let values = texts.filter_map(|text| serde_json::from_str::<Value>(text).ok());
     let mut open: VecDeque<Value> = values.collect();
     while let Some(value) = open.pop_front() {
         match value {
@@ -182,28 +275,14 @@ fn json_ld_date(page: &Readability) -> Option<String> {
 }
 
 /// Returns the address that the relative links of a page are relative to. `url` is the page's own.
-fn base_address(page: &Readability, url: Option<&str>) -> Option<Url> {
+fn base_address(stated: &StatingElements, url: Option<&str>) -> Option<Url> {
     let url = url.and_then(|url| Url::parse(url).ok());
-    let base = attribute_values(page, "base[href]", "href").next();
+    let base = stated.values(&BASE_URL).next();
     let base = base.and_then(|base| match &url {
-        Some(url) => url.join(&base).ok(),
-        None => Url::parse(&base).ok(),
+        Some(url) => url.join(base).ok(),
+        None => Url::parse(base).ok(),
     });
     base.or(url)
-}
-
-fn attribute_values(
-    page: &Readability,
-    query: &str,
-    name: &str,
-) -> impl Iterator<Item = String> + use<> {
-    let found: Vec<_> = page.doc.select(query).iter().collect();
-    let values: Vec<_> = found
-        .iter()
-        .filter_map(|node| node.attr(name))
-        .map(|value| value.trim().to_owned())
-        .collect();
-    values.into_iter()
 }
 
 fn is_absolute_url(url: &str) -> bool {
