@@ -1,7 +1,11 @@
 //! Sessions of coding agents: found in their usual places, imported without secrets, searched by project
 //! and agent.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    path::Path,
+};
 
 use serde_json::{Value, json};
 use vademecum_store::Database;
@@ -189,28 +193,122 @@ fn broken_session_is_one_line_of_problems() {
     assert!(lines[0].contains("3000 of its lines"), "{done:?}");
 }
 
+/// A running `import sessions --watch`.
+struct WatchedSessions {
+    process: std::process::Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl WatchedSessions {
+    fn start(home: &TempHome, library: &Library) -> Self {
+        let mut command = vademecum_command();
+        let mut process = home
+            .isolate_command(&mut command)
+            .args(["import", "sessions", "--yes", "--watch", "--json", "--data"])
+            .arg(library.data_folder())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        Self { process, lines }
+    }
+
+    /// Waits for the next summary.
+    fn next(&mut self) -> Value {
+        serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap()
+    }
+}
+
+impl Drop for WatchedSessions {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
 #[test]
 fn watch_imports_appended_turns() {
-    use std::io::{BufRead as _, BufReader};
-
     let (home, library) = (home_with_sessions(), Library::new());
-    let mut command = vademecum_command();
-    let mut process = home
-        .isolate_command(&mut command)
-        .args(["import", "sessions", "--yes", "--watch", "--json", "--data"])
-        .arg(library.data_folder())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-    let mut next = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
-    assert_eq!(next()["new"], json!(6));
+    let mut watching = WatchedSessions::start(&home, &library);
+    assert_eq!(watching.next()["new"], json!(6));
     append(&home, &prompt("u5", "u4", "garden-1", "A marrow?"));
-    assert_eq!(next()["updated"], json!(1));
-    process.kill().unwrap();
-    process.wait().unwrap();
+    assert_eq!(watching.next()["updated"], json!(1));
+    drop(watching);
     assert_eq!(hits(&library, &json!({ "query": "marrow" })).len(), 1);
+}
+
+/// Writes at the end of the file, as programs do.
+fn append_bytes(home: &TempHome, text: &str) {
+    let path = home.file_path(CLAUDE_FILE);
+    let mut file = fs::File::options().append(true).open(path).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+#[test]
+fn watch_reads_only_what_was_appended() {
+    let (home, library) = (home_with_sessions(), Library::new());
+    // Most of a session is output of tools.
+    let result = json!({
+        "type": "user", "uuid": "u5", "parentUuid": "u4", "sessionId": "garden-1",
+        "timestamp": "2026-03-01T09:00:00Z", "message": { "role": "user", "content":
+            [{ "type": "tool_result", "content": "word ".repeat(400_000) }] },
+    });
+    append_bytes(&home, &format!("{result}\n"));
+    let size = fs::metadata(home.file_path(CLAUDE_FILE)).unwrap().len();
+    let mut watching = WatchedSessions::start(&home, &library);
+    assert!(watching.next()["bytes"].as_u64().unwrap() > size);
+    // The anchor is 1 KiB.
+    let mut read_bytes = |line: &str| {
+        append_bytes(&home, line);
+        let summary = watching.next();
+        assert_eq!(summary["updated"], json!(1), "{summary}");
+        summary["bytes"].as_u64().unwrap() - u64::try_from(line.len()).unwrap()
+    };
+    let mut parent = "u5".to_owned();
+    for (number, word) in ["marrow", "radish", "leek"].into_iter().enumerate() {
+        let uuid = format!("w{number}");
+        let read = read_bytes(&prompt(&uuid, &parent, "garden-1", &format!("A {word}?")));
+        assert!(read <= 1_024, "{read} bytes");
+        parent = uuid;
+    }
+    // A rewind changes earlier turns, so that the whole file is read.
+    assert!(read_bytes(&prompt("w9", "w0", "garden-1", "A quince?")) > size);
+    // A secret in the added lines may be in the earlier ones, too.
+    assert!(read_bytes(&prompt("w10", "w9", "garden-1", &format!("Use {SECRET}."))) > size);
+    assert!(read_bytes(&prompt("w11", "w10", "garden-1", &format!("Again {SECRET}."))) <= 1_024);
+    drop(watching);
+    for (word, count) in [("marrow", 1), ("radish", 0), ("leek", 0), ("quince", 1), (SECRET, 0)] {
+        assert_eq!(hits(&library, &json!({ "query": word })).len(), count, "{word}");
+    }
+    // An import of all files finds nothing to change.
+    assert_eq!(import_counts(&home, &library)[0], 0);
+    assert_eq!(hits(&library, &json!({ "query": "again" })).len(), 1);
+    fs::remove_dir_all(home.file_path(".claude")).unwrap();
+    import_counts(&home, &library);
+    assert_eq!(hits(&library, &json!({ "query": "quince" })).len(), 1);
+}
+
+#[test]
+fn watch_lets_torn_lines_wait() {
+    let (home, library) = (home_with_sessions(), Library::new());
+    let mut watching = WatchedSessions::start(&home, &library);
+    watching.next();
+    append_bytes(&home, &prompt("u5", "u4", "garden-1", "A marrow?"));
+    watching.next();
+    let line = prompt("u6", "u5", "garden-1", "A radish?");
+    let (begin, end) = line.split_at(40);
+    append_bytes(&home, begin);
+    append_bytes(&home, end);
+    assert_eq!(watching.next()["skipped"], json!([]));
+    // New sessions are found, too.
+    let other = prompt("o1", "", "other", "A fennel?");
+    home.write_file(&CLAUDE_FILE.replace("garden-1", "other"), &other);
+    assert_eq!(watching.next()["new"], json!(1));
+    drop(watching);
+    for word in ["marrow", "radish", "fennel"] {
+        assert_eq!(hits(&library, &json!({ "query": word })).len(), 1, "{word}");
+    }
 }
 
 #[test]

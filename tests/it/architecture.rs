@@ -21,8 +21,8 @@ const LAYERS: [&[&str]; 15] = [
     &["vault", "embed", "mcp", "oauth"],
     &["source", "accounts", "replication", "health"],
     &["search", "sql"],
-    &["tunnel"],
-    &["core", "store", "sandbox", "formats", "sessions"],
+    &["tunnel", "sessions"],
+    &["core", "store", "sandbox", "formats"],
     &["model"],
     &["fts5"],
 ];

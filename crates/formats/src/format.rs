@@ -6,12 +6,14 @@ use std::{
     path::Path,
 };
 
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use vademecum_model::{ChatDraft, Draft, DraftBody, MediaDraft, NoteDraft, SourceName, Timestamp};
 
 use crate::{
     archive::{ArchiveError, PackedFile, UnpackBudget, unpack_files},
     digest,
+    sqlite_image::{ImageError, is_database, open_image},
     text::{EncodingError, decode_text, title::clean_title},
 };
 
@@ -69,6 +71,12 @@ impl FormatSample<'_> {
             && fields.iter().all(|field| self.head.contains(&format!("\"{field}\"")))
     }
 
+    /// Returns `true` for a database that has one of `names`, or whose beginning contains all `marks`.
+    pub(crate) fn is_database(&self, names: &[&str], marks: &[&str]) -> bool {
+        let has = |mark: &&str| self.bytes.windows(mark.len()).any(|it| it == mark.as_bytes());
+        is_database(self.bytes) && (names.contains(&&*self.file_name()) || marks.iter().all(has))
+    }
+
     /// Returns `true` if a file in the archive has a name that ends with `ending`.
     pub(crate) fn packs(&self, ending: &str) -> bool {
         self.entries.iter().any(|name| name.ends_with(ending))
@@ -89,12 +97,19 @@ pub struct FormatInput<'a> {
     pub bytes: &'a [u8],
     /// Modification time, if known.
     pub modified: Option<Timestamp>,
+    /// Write-ahead log of a database, if there is one beside it.
+    pub log: Option<&'a [u8]>,
 }
 
 impl FormatInput<'_> {
     /// Decodes the content as text.
     pub(crate) fn text(&self) -> Result<Cow<'_, str>, FormatError> {
         Ok(decode_text(self.bytes, None)?)
+    }
+
+    /// Opens the content as a database, in memory.
+    pub(crate) fn database(&self) -> Result<Connection, FormatError> {
+        Ok(open_image(self.bytes, self.log)?)
     }
 
     /// Returns the file name without its extension.
@@ -130,6 +145,9 @@ pub enum FormatError {
     /// The archive is damaged or exceeds a limit.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// The database cannot be read.
+    #[error(transparent)]
+    Database(#[from] ImageError),
     /// The file is not of this format, is damaged, or has no items.
     #[error("{0}")]
     Unreadable(String),
@@ -253,7 +271,8 @@ pub(crate) mod tests {
         path: &str,
         bytes: impl AsRef<[u8]>,
     ) -> Result<ParsedFormat, FormatError> {
-        let input = FormatInput { path: Path::new(path), bytes: bytes.as_ref(), modified: None };
+        let (path, bytes) = (Path::new(path), bytes.as_ref());
+        let input = FormatInput { path, bytes, modified: None, log: None };
         format.parse(&input)
     }
 

@@ -13,6 +13,7 @@ mod lz4;
 mod notes;
 mod reading;
 mod registry;
+pub mod sqlite_image;
 pub mod text;
 mod xml;
 

@@ -52,7 +52,7 @@ mod tests {
                 let sample =
                     FormatSample { path, head, bytes: seed, tail: head, entries: &entries };
                 let detecting = ALL_FORMATS.iter().find(|it| it.detect(&sample));
-                let input = FormatInput { path, bytes: seed, modified: None };
+                let input = FormatInput { path, bytes: seed, modified: None, log: None };
                 let parsed = format.parse(&input).map(|it| it.drafts.len());
                 detecting.is_some_and(|it| it.name() == format.name())
                     && parsed.is_ok_and(|it| it > 0)

@@ -143,7 +143,7 @@ pub fn run_parser(name: &str, bytes: &[u8]) -> bool {
         None => {
             let Some(format) = ALL_FORMATS.iter().find(|it| it.id() == name) else { return false };
             let path = Path::new("/a");
-            format.parse(&FormatInput { path, bytes, modified: None }).ok();
+            format.parse(&FormatInput { path, bytes, modified: None, log: None }).ok();
         }
     }
     true

@@ -4,6 +4,7 @@ use std::{fmt::Debug, path::Path};
 
 pub use vademecum_formats::Problem;
 use vademecum_model::{Draft, SourceName};
+use vademecum_sessions::SessionTail;
 use vademecum_vault::journal::ExportedVersions;
 
 use crate::{Confidence, FileProbe, ImportError, SourceFile};
@@ -37,6 +38,8 @@ pub struct ParsedFile {
     /// Number of the pages before the first one that was not read, if another reading can begin there; 0 if it
     /// begins with the file. The only draft ends with these pages, and its digest is that of this part.
     pub read_pages: u32,
+    /// Where the lines of a session that are added later begin, if that was asked for.
+    pub tail: Option<Box<SessionTail>>,
 }
 
 impl ParsedFile {

@@ -46,9 +46,11 @@ pub use notes::{
 };
 pub use prompts::{FoundSkill, SKILL_FILE, SkillFile, SkillProblem, find_skills, parse_skill};
 pub use reader::{
-    Continuation, ReaderLimits, ReaderPool, Turn, probe_sandbox, run_reader, set_reader_program,
+    Continuation, FileRequest, ReaderLimits, ReaderPool, Turn, probe_sandbox, run_reader,
+    set_reader_program,
 };
 pub use registry::{Claim, ImportAttempt, describe_unsupported, detect_importer, importers_for};
+pub use sessions::FollowMode;
 use vademecum_formats::text;
 pub use vademecum_formats::{
     archive::ArchiveError,

@@ -313,9 +313,17 @@ pub struct ChatDraft {
     pub session: Option<SessionDetails>,
     /// Messages in order. A branch contains only messages that its parent does not have.
     pub messages: Vec<MessageDraft>,
-    /// Number of stored messages that `messages` follow; 0 if they are all messages.
+    /// Number of stored messages that `messages` follow; 0 if they are all messages. Those of a session
+    /// begin with the last stored one, which may have changed.
     #[serde(skip)]
     pub follows: usize,
+}
+
+impl ChatDraft {
+    /// Returns whether the messages continue those of a stored session.
+    pub fn continues_session(&self) -> bool {
+        self.follows > 0 && self.session.is_some()
+    }
 }
 
 /// The point where a conversation branches off another one.

@@ -13,12 +13,13 @@ mod secrets;
 mod session;
 mod session_builder;
 mod session_file;
-mod sqlite_image;
+mod session_tail;
 mod text;
 mod tool_call;
 
 pub use agents::{AGENTS, AgentFormat, Match, find_agent, session_neighbours};
-pub use places::{AgentPlace, HomeFolders, find_session_files};
+pub use places::{AgentPlace, HomeFolders, find_session_file, find_session_files};
 pub use secrets::{Redactions, Redactor};
 pub use session::{Aside, AsideKind, Role, Session, Turn};
 pub use session_file::{SessionError, SessionFile};
+pub use session_tail::{FollowedSessions, SessionTail};

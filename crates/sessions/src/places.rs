@@ -109,6 +109,20 @@ pub fn find_session_files(folders: &HomeFolders) -> Vec<AgentPlace> {
     found
 }
 
+/// Returns the place of a file below a usual place, if it is of a session; `None` for another file, and
+/// for an older form of one.
+pub fn find_session_file(root: &Path, path: &Path) -> Option<AgentPlace> {
+    if !path.symlink_metadata().is_ok_and(|about| about.is_file()) {
+        return None;
+    }
+    let mut found = BTreeSet::new();
+    let folder = if root == path { path.parent()? } else { root };
+    add_file(folder, path.to_owned(), &mut found);
+    let newer = ["", "jsonl"].map(|extension| path.with_extension(extension));
+    let present = newer.into_iter().filter(|path| path.is_file()).collect();
+    found.into_iter().find(|place| !is_older_form(&place.path, &present))
+}
+
 /// Returns whether there is a plain form of a packed file, or a log instead of a document.
 fn is_older_form(path: &Path, all: &BTreeSet<PathBuf>) -> bool {
     let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();

@@ -105,6 +105,11 @@ pub struct Redactor {
 type Span = (Range<usize>, usize);
 
 impl Redactor {
+    /// Returns the number of different secrets that are replaced everywhere.
+    pub fn secret_count(&self) -> usize {
+        self.found.len()
+    }
+
     /// Looks for secrets in a text.
     pub fn inspect(&mut self, text: &str) {
         for (range, rule) in find_spans(text) {

@@ -1,9 +1,11 @@
 //! A session: one conversation of a person with an agent.
 
+use serde::{Deserialize, Serialize};
 use vademecum_model::Timestamp;
 
 /// A conversation of a person with an agent.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Session {
     /// Identifier that the program gives it.
     pub id: String,
@@ -31,10 +33,17 @@ pub struct Session {
     pub asides: Vec<Aside>,
     /// Lines or rows that could not be read.
     pub unread: usize,
+    /// Number of turns before `turns` that an earlier reading returned.
+    pub earlier_turns: usize,
+    /// Number of asides before `asides` that an earlier reading returned.
+    pub earlier_asides: usize,
+    /// Beginning of the person's first message, if an earlier reading returned it.
+    pub opening: Option<String>,
 }
 
 /// One message of the person or of the model.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Turn {
     /// Identifier within the session; its position if the program gives none.
     pub id: String,
@@ -55,7 +64,7 @@ pub struct Turn {
 }
 
 /// Author of a turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// The person.
     #[default]
@@ -75,7 +84,7 @@ impl Role {
 }
 
 /// Text that is part of a session, but not of the conversation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Aside {
     /// Kind of the text.
     pub kind: AsideKind,
@@ -86,7 +95,7 @@ pub struct Aside {
 }
 
 /// Kind of an aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AsideKind {
     /// Reasoning of the model.
     Reasoning,
@@ -107,11 +116,16 @@ impl AsideKind {
 impl Session {
     /// Returns the title: that of the program, else the beginning of the person's first message.
     pub fn shown_title(&self) -> Option<String> {
-        const MAX_CHARS: usize = 60;
         let given = self.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
         if let Some(title) = given {
             return Some(title.to_owned());
         }
+        self.opening.clone().or_else(|| self.opening_line())
+    }
+
+    /// Returns the beginning of the person's first message among `turns`.
+    pub(crate) fn opening_line(&self) -> Option<String> {
+        const MAX_CHARS: usize = 60;
         let first = self.turns.iter().find(|turn| turn.role == Role::User)?;
         let line = first.text.lines().find(|line| !line.trim().is_empty())?;
         Some(line.trim().chars().take(MAX_CHARS).collect())

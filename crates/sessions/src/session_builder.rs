@@ -1,5 +1,11 @@
 //! Building of a session, event by event.
 
+use std::{
+    collections::VecDeque,
+    hash::{DefaultHasher, Hasher as _},
+};
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vademecum_model::Timestamp;
 
@@ -16,12 +22,17 @@ const MAX_ASIDES: usize = 200_000;
 /// Maximum number of commands of a turn, and of files.
 const MAX_ACTIONS: usize = 1_000;
 
+/// Maximum number of files that are remembered, so that a later turn does not name them again.
+const MAX_KNOWN_FILES: usize = 1_000;
+
 /// A session that is being read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SessionBuilder {
     pub(crate) session: Session,
     /// Actions before the first turn.
     early: ToolActions,
+    /// Hashes of the files that were named last.
+    known_files: VecDeque<u64>,
 }
 
 impl SessionBuilder {
@@ -42,10 +53,10 @@ impl SessionBuilder {
     ) {
         let text = text.trim();
         let id = id.filter(|id| !id.is_empty());
-        if text.is_empty() || self.session.turns.len() >= MAX_TURNS {
+        let count = self.session.earlier_turns + self.session.turns.len();
+        if text.is_empty() || count >= MAX_TURNS {
             return;
         }
-        let count = self.session.turns.len();
         if let (Some(id), Some(last)) = (id, self.session.turns.last_mut())
             && last.is_named
             && last.id == id
@@ -83,7 +94,8 @@ impl SessionBuilder {
     }
 
     fn add_aside(&mut self, kind: AsideKind, at: Option<Timestamp>, text: String) {
-        if !text.is_empty() && self.session.asides.len() < MAX_ASIDES {
+        let count = self.session.earlier_asides + self.session.asides.len();
+        if !text.is_empty() && count < MAX_ASIDES {
             self.session.asides.push(Aside { kind, at, text });
         }
     }
@@ -99,14 +111,8 @@ impl SessionBuilder {
     }
 
     fn act(&mut self, actions: ToolActions) {
-        let known = |path: &String, session: &Session, early: &[String]| {
-            early.contains(path) || session.turns.iter().any(|turn| turn.files.contains(path))
-        };
-        let new: Vec<String> = actions
-            .files
-            .into_iter()
-            .filter(|path| !known(path, &self.session, &self.early.files))
-            .collect();
+        let mut new = actions.files;
+        new.retain(|path| self.is_new_file(path));
         let (commands, files) = match self.session.turns.last_mut() {
             Some(turn) => (&mut turn.commands, &mut turn.files),
             None => (&mut self.early.commands, &mut self.early.files),
@@ -117,6 +123,48 @@ impl SessionBuilder {
                 list.push(one);
             }
         }
+    }
+
+    /// Returns whether a file is none of those that were named last, and remembers it.
+    fn is_new_file(&mut self, path: &str) -> bool {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(path.as_bytes());
+        let hash = hasher.finish();
+        if self.known_files.contains(&hash) {
+            return false;
+        }
+        if self.known_files.len() >= MAX_KNOWN_FILES {
+            self.known_files.pop_front();
+        }
+        self.known_files.push_back(hash);
+        true
+    }
+
+    /// Returns what is needed to continue: the last turn and aside, and the number of the others.
+    pub(crate) fn tail(&self) -> Self {
+        let session = &self.session;
+        let (turns, asides) = (&session.turns, &session.asides);
+        let last = |count: usize| count.saturating_sub(1);
+        let opening = session.opening.clone().or_else(|| session.opening_line());
+        let session = Session {
+            opening,
+            started: session.started.or_else(|| turns.iter().find_map(|turn| turn.at)),
+            earlier_turns: session.earlier_turns + last(turns.len()),
+            earlier_asides: session.earlier_asides + last(asides.len()),
+            turns: turns.last().cloned().into_iter().collect(),
+            asides: asides.last().cloned().into_iter().collect(),
+            id: session.id.clone(),
+            parent: session.parent.clone(),
+            title: session.title.clone(),
+            folder: session.folder.clone(),
+            remote: session.remote.clone(),
+            branch: session.branch.clone(),
+            model: session.model.clone(),
+            version: session.version.clone(),
+            ended: session.ended,
+            unread: session.unread,
+        };
+        Self { session, early: self.early.clone(), known_files: self.known_files.clone() }
     }
 
     /// Returns the session; `None` if it has no messages.

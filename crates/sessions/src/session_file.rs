@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use vademecum_formats::sqlite_image::ImageError;
 use vademecum_model::Timestamp;
 
 /// Maximum length of a line that is parsed, in bytes. Longer ones hold pictures or copies.
@@ -27,11 +28,20 @@ pub enum SessionError {
     #[error("it is larger than 256 MiB when unpacked")]
     TooLarge,
     /// It is not a database that can be read.
-    #[error("it is no SQLite database that can be read: {0}")]
-    Database(#[from] rusqlite::Error),
+    #[error(transparent)]
+    Database(#[from] ImageError),
+    /// Its lines do not only follow those that were read before: the whole file has to be read.
+    #[error("its earlier lines were changed")]
+    Rewritten,
     /// It has another form.
     #[error("it has none of the known forms of this program")]
     UnknownForm,
+}
+
+impl From<rusqlite::Error> for SessionError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error.into())
+    }
 }
 
 /// A file of sessions, and the files beside it.
@@ -131,17 +141,35 @@ fn without_byte_order_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// Parses each line as JSON, and returns the number of lines that could not be read. A last line
-/// without a line break is being written if it is not complete, and waits. `skips` is asked about
-/// the beginning of a line, so that long lines of no interest are not parsed.
+/// Parses each line as JSON, and returns the number of lines that could not be read.
 pub(crate) fn for_each_line(
     bytes: &[u8],
     skips: impl Fn(&[u8]) -> bool,
     mut handle: impl FnMut(Value),
 ) -> usize {
-    let bytes = without_byte_order_mark(bytes);
+    read_lines(bytes, skips, |value, _| handle(value)).unread
+}
+
+/// A place between the lines of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LinePlace {
+    /// Number of bytes before it.
+    pub(crate) offset: usize,
+    /// Number of lines before it that could not be read.
+    pub(crate) unread: usize,
+}
+
+/// Parses each line as JSON, with the place of its end. Returns the place where reading ended: a last
+/// line without a line break is being written if it is not complete, and waits. `skips` is asked about
+/// the beginning of a line, so that long lines of no interest are not parsed.
+pub(crate) fn read_lines(
+    bytes: &[u8],
+    skips: impl Fn(&[u8]) -> bool,
+    mut handle: impl FnMut(Value, LinePlace),
+) -> LinePlace {
+    let mut place = LinePlace::default();
     let mut unread = 0;
-    let mut rest = bytes;
+    let mut rest = without_byte_order_mark(bytes);
     while !rest.is_empty() {
         let end = rest.iter().position(|byte| *byte == b'\n');
         let (line, after) = match end {
@@ -149,20 +177,22 @@ pub(crate) fn for_each_line(
             None => (rest, None),
         };
         rest = after.unwrap_or_default();
+        let offset = bytes.len() - rest.len();
         let line = line.trim_ascii();
-        if line.is_empty() || skips(line.get(..300).unwrap_or(line)) {
-            continue;
+        let is_skipped = line.is_empty() || skips(line.get(..300).unwrap_or(line));
+        let value = (!is_skipped && line.len() <= MAX_LINE_BYTES)
+            .then(|| serde_json::from_slice::<Value>(line).ok())
+            .flatten()
+            .filter(Value::is_object);
+        unread += usize::from(value.is_none() && !is_skipped && end.is_some());
+        if value.is_some() || end.is_some() {
+            place = LinePlace { offset, unread };
         }
-        if line.len() > MAX_LINE_BYTES {
-            unread += 1;
-            continue;
-        }
-        match serde_json::from_slice::<Value>(line) {
-            Ok(value) if value.is_object() => handle(value),
-            Ok(_) | Err(_) => unread += usize::from(end.is_some()),
+        if let Some(value) = value {
+            handle(value, place);
         }
     }
-    unread
+    place
 }
 
 /// Returns whether a line contains some bytes at its beginning.
@@ -182,6 +212,9 @@ mod tests {
             let unread = for_each_line(text.as_bytes(), |_| false, |_| seen += 1);
             (seen, unread)
         };
+        let end = |text: &str| read_lines(text.as_bytes(), |_| false, |_, _| {}).offset;
+        assert_eq!(end("\u{feff}{\"a\":1}\n\n{\"b\""), 12);
+        assert_eq!(end("{\"a\":1}\n{\"b\":1}"), 15);
         assert_eq!(read("\u{feff}{\"a\":1}\n{\"b\":\n{\"c\":1}\n{\"d\""), (2, 1));
         assert_eq!(read("{\"a\":1}\r\n\n{\"d\":1}"), (2, 0));
         assert_eq!(read("7\n"), (0, 1));

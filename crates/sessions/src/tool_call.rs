@@ -1,6 +1,7 @@
 //! Commands and files in the calls of tools. Every program names its tools and their inputs
 //! differently, and new tools come with each version, so that fields decide.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Maximum length of a command that is kept, in characters.
@@ -36,7 +37,7 @@ const PATCH_LINES: [&str; 4] =
     ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
 
 /// What a tool call did.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ToolActions {
     pub(crate) commands: Vec<String>,
     pub(crate) files: Vec<String>,

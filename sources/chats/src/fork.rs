@@ -10,8 +10,7 @@ use vademecum_model::{ChatBranch, ChatDraft, Timestamp};
 use vademecum_store::{StoreError, Writer};
 
 use crate::{
-    conversation_key, message_key,
-    save::{derive_message_id, unindex_passage},
+    conversation_key, message_key, message_rows::derive_message_id, save::unindex_passage,
 };
 
 /// Marks a conversation as deleted.
@@ -58,6 +57,20 @@ impl ForkPoint {
             None => None,
         };
         Ok(Self { root: Some(root), conversation: Some(conversation), message })
+    }
+}
+
+impl ForkPoint {
+    /// Returns the fork point of a stored conversation.
+    pub(crate) fn stored(writer: &Writer<'_>, id: &str) -> Result<Self, StoreError> {
+        let found = writer.query_first(sql!("fork_point"), named_params! { ":id": id }, |row| {
+            Ok(Self {
+                root: row.get("root_id")?,
+                conversation: row.get("parent_conversation_id")?,
+                message: row.get("forked_from_message_id")?,
+            })
+        })?;
+        Ok(found.unwrap_or_default())
     }
 }
 

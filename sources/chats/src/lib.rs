@@ -8,11 +8,13 @@
 #[macro_use]
 extern crate vademecum_source;
 
+mod append;
 mod copied_session;
 mod fork;
 mod full_text;
 mod item_table;
 mod message_extra;
+mod message_rows;
 mod read;
 mod remove;
 mod save;

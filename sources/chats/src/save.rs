@@ -6,7 +6,6 @@ use std::{
 };
 
 use rusqlite::named_params;
-use uuid::Uuid;
 use vademecum_model::{
     ChatDraft, Draft, DraftBody, MessageDraft, SaveOutcome, SourceName, Timestamp,
 };
@@ -15,33 +14,24 @@ use vademecum_store::{StoreError, Writer};
 
 use crate::item_table::{ITEM_STATEMENTS, KEYWORD_TABLES};
 use crate::{
-    FULL_TEXT_TABLE, conversation_key,
+    FULL_TEXT_TABLE,
+    append::{append_messages, continue_session},
+    conversation_key,
     copied_session::CopiedSession,
     fork::{ForkPoint, delete_merged_branches},
     message_extra::MessageExtra,
     message_key,
+    message_rows::{
+        StoredMessage, derive_message_id, insert_message, is_message_id_free, to_column,
+        update_message,
+    },
 };
 
 /// Indexes a message, or a title with its opening message, replacing the previous entry.
 const INDEX_SQL: &str = "INSERT OR REPLACE INTO chat_fts (rowid, title, sender, content, neighbours) \
      VALUES (:key, :title, :sender, :content, :neighbours)";
-/// Returns a row if a message has the identifier `:id`.
-const MESSAGE_TAKEN_SQL: &str = "SELECT 1 FROM messages WHERE id = :id";
-/// Sets the position of a message in its conversation.
-const MOVE_MESSAGE_SQL: &str = "UPDATE messages SET position = :position WHERE row = :row";
 /// Returns a row if a conversation has the identifier `:id`.
 const TAKEN_SQL: &str = "SELECT 1 FROM conversations WHERE id = :id";
-
-/// A stored message, compared with the imported one.
-struct StoredMessage {
-    row: i64,
-    sender: String,
-    content: String,
-    timestamp: String,
-    extra: MessageExtra,
-    /// Position in the conversation; `None` for a deleted message.
-    position: Option<usize>,
-}
 
 /// Saves a conversation and its messages.
 ///
@@ -63,7 +53,11 @@ pub(crate) fn save_conversation(
             None => writer.choose_id(TAKEN_SQL, draft.id.as_deref())?,
         };
         let times = message_times(chat, now);
-        let place = ForkPoint::resolve(writer, chat.fork.as_ref())?;
+        let place = match item {
+            // A copied session is stored as a branch, which its file does not say.
+            Some(id) if chat.continues_session() => ForkPoint::stored(writer, id)?,
+            Some(_) | None => ForkPoint::resolve(writer, chat.fork.as_ref())?,
+        };
         let row = match item {
             Some(id) => update_conversation(writer, id, chat, &place, &times, now)?,
             None => insert_conversation(writer, &id, chat, draft, (&place, &times), now)?,
@@ -71,6 +65,7 @@ pub(crate) fn save_conversation(
         replace_details(writer, &id, chat, now)?;
         let changed = match chat.follows {
             0 => save_messages(writer, &id, chat, &times, now)?,
+            _ if chat.continues_session() => continue_session(writer, &id, chat, &times, now)?,
             _ => append_messages(writer, &id, chat, &times, now)?,
         };
         if chat.messages.is_empty() {
@@ -217,47 +212,6 @@ fn save_messages(
     Ok(changed_positions(&unchanged, stored_count))
 }
 
-/// Adds new messages after the stored ones, which are not read. Fails if they do not follow them.
-/// Returns the positions of the passages to index.
-fn append_messages(
-    writer: &Writer<'_>,
-    conversation_id: &str,
-    chat: &ChatDraft,
-    times: &[Timestamp],
-    now: Timestamp,
-) -> Result<Vec<RangeInclusive<usize>>, SourceError> {
-    let last = writer.query_first(
-        sql!("last_message"),
-        named_params! { ":conversation_id": conversation_id },
-        |row| {
-            let (position, timestamp): (i64, String) =
-                (row.get("position")?, row.get("timestamp")?);
-            Ok((row.get::<_, String>("id")?, position, timestamp))
-        },
-    )?;
-    let refused = || {
-        let reason =
-            format!("the messages do not follow those of conversation `{conversation_id}`");
-        SourceError::Refused(reason)
-    };
-    let (mut parent, position, latest) = last.ok_or_else(refused)?;
-    let is_later = times.first().is_some_and(|time| time.to_string() > latest);
-    if position + 1 != to_column(chat.follows) || !is_later {
-        return Err(refused());
-    }
-    for (position, (message, sent_at)) in (chat.follows..).zip(chat.messages.iter().zip(times)) {
-        let id = message.id.as_deref().filter(|id| !id.is_empty()).ok_or_else(refused)?;
-        if message.sent_at.is_none() || !is_message_id_free(writer, id)? {
-            return Err(refused());
-        }
-        let place = (conversation_id, Some(parent.as_str()), position);
-        insert_message(writer, id, place, message, *sent_at, now)?;
-        id.clone_into(&mut parent);
-    }
-    let beside = chat.follows.saturating_sub(1).max(1)..=chat.follows + chat.messages.len() - 1;
-    Ok(vec![0..=0, beside])
-}
-
 /// Returns the positions of the passages to index as ranges. `unchanged` has the previous position
 /// of each message with the same text as before. A passage is the same if the messages before and
 /// after it are, too. The first one is always indexed, since it has the title.
@@ -285,36 +239,6 @@ fn changed_positions(
     ranges
 }
 
-/// Inserts a message into a conversation, after the message `parent`, at a position.
-fn insert_message(
-    writer: &Writer<'_>,
-    id: &str,
-    (conversation_id, parent, position): (&str, Option<&str>, usize),
-    message: &MessageDraft,
-    sent_at: Timestamp,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    writer.insert_row(
-        sql!("insert_message"),
-        named_params! {
-            ":id": id,
-            ":conversation_id": conversation_id,
-            ":parent": parent,
-            ":sender": message.sender,
-            ":content": message.content,
-            ":timestamp": sent_at,
-            ":position": to_column(position),
-        },
-    )?;
-    let extra = MessageExtra::of_draft(message);
-    if extra == MessageExtra::default() { Ok(()) } else { set_extra(writer, id, &extra, now) }
-}
-
-/// Returns a position as it is stored.
-fn to_column(position: usize) -> i64 {
-    i64::try_from(position).unwrap_or(i64::MAX)
-}
-
 /// Chooses the identifier of a message: its own if it is stored under it or if it is free, else the
 /// one derived from its origin. A second message of the same origin gets another derived
 /// identifier.
@@ -339,16 +263,6 @@ fn choose_message_id(
     }
 }
 
-fn is_message_id_free(writer: &Writer<'_>, id: &str) -> Result<bool, StoreError> {
-    Ok(writer.query_first(MESSAGE_TAKEN_SQL, named_params! { ":id": id }, |_| Ok(()))?.is_none())
-}
-
-/// Derives a message identifier (UUID version 5) from its conversation and origin.
-pub(crate) fn derive_message_id(conversation_id: &str, origin: &str) -> String {
-    let name = format!("{conversation_id}/{origin}");
-    Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string()
-}
-
 fn read_stored_messages(
     writer: &Writer<'_>,
     conversation_id: &str,
@@ -356,67 +270,9 @@ fn read_stored_messages(
     let rows = writer.query_all(
         sql!("stored_messages"),
         named_params! { ":conversation_id": conversation_id },
-        |row| {
-            let stored = StoredMessage {
-                row: row.get("row")?,
-                sender: row.get("sender")?,
-                content: row.get("content")?,
-                timestamp: row.get("timestamp")?,
-                extra: MessageExtra::parse(row.get::<_, Option<String>>("extra")?.as_deref()),
-                position: row
-                    .get::<_, Option<i64>>("position")?
-                    .and_then(|position| usize::try_from(position).ok()),
-            };
-            Ok((row.get("id")?, stored))
-        },
+        StoredMessage::from_row,
     )?;
     Ok(rows.into_iter().collect())
-}
-
-/// Updates a stored message and its position, as far as they changed.
-fn update_message(
-    writer: &Writer<'_>,
-    id: &str,
-    stored: &StoredMessage,
-    (message, position, sent_at): (&MessageDraft, usize, Timestamp),
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let extra = MessageExtra::of_draft(message);
-    let same = stored.position.is_some()
-        && stored.sender == message.sender
-        && stored.content == message.content
-        && stored.extra == extra
-        && (message.sent_at.is_none() || stored.timestamp == sent_at.to_string());
-    if same {
-        if stored.position != Some(position) {
-            let place = named_params! { ":row": stored.row, ":position": to_column(position) };
-            writer.execute(MOVE_MESSAGE_SQL, place)?;
-        }
-        return Ok(());
-    }
-    writer.execute(
-        sql!("update_message"),
-        named_params! {
-            ":id": id,
-            ":sender": message.sender,
-            ":content": message.content,
-            ":timestamp": sent_at,
-            ":position": to_column(position),
-            ":now": now,
-        },
-    )?;
-    if stored.extra == extra { Ok(()) } else { set_extra(writer, id, &extra, now) }
-}
-
-fn set_extra(
-    writer: &Writer<'_>,
-    id: &str,
-    extra: &MessageExtra,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let sql = sql!("set_extra");
-    writer.execute(sql, named_params! { ":id": id, ":extra": extra.to_json(), ":now": now })?;
-    Ok(())
 }
 
 /// Indexes the title of a conversation without messages.

@@ -26,6 +26,16 @@ pub(crate) const TEMPLATE_SETTINGS: [&str; 2] =
 /// Maximum number of folders that are searched for another pattern.
 const MAX_PATTERN_FOLDERS: usize = 1_000;
 
+/// Extensions of databases.
+const DATABASE_EXTENSIONS: [&str; 4] = ["db", "vscdb", "sqlite", "sqlite3"];
+
+/// Returns the path of the write-ahead log of a database: its last changes, while its program runs.
+pub(crate) fn database_log(path: &Path) -> Option<PathBuf> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    has_extension(path, &DATABASE_EXTENSIONS).then(|| log.into())
+}
+
 /// The files and folders beside a file that its importer may need.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours {
@@ -49,7 +59,7 @@ impl Neighbours {
         found.add_exported(path, root);
         found.add_markers(path);
         found.add_pattern(path, root);
-        for neighbour in session_neighbours(path) {
+        for neighbour in session_neighbours(path).into_iter().chain(database_log(path)) {
             found.add_file(&neighbour, root);
         }
         if let Some(root) = root {

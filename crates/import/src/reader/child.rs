@@ -31,16 +31,16 @@ pub fn run_reader() -> io::Result<()> {
         #[cfg(unix)]
         vademecum_sandbox::limit_cpu_time(seconds)?;
         let attempt = match task.open(&files) {
-            Ok(OpenTask { source, file, opened }) => {
+            Ok(OpenTask { source, file, follow, opened }) => {
                 let limit = TimeLimit::cpu(Duration::from_secs(seconds.into()));
-                read_open_file(source, file, opened, limit)
+                read_open_file(source, (file, opened), limit, &follow)
             }
             Err(failed) => {
                 let (file, error) = *failed;
                 ImportAttempt::failed(file, Err(error))
             }
         };
-        total = total.saturating_add(attempt.stamp.size);
+        total = total.saturating_add(attempt.read_bytes);
         let is_last = total > MAX_TOTAL_BYTES || has_abandoned_thread();
         write_line(output, &ReaderReply::from_attempt(attempt, is_last))?;
         Ok(!is_last)

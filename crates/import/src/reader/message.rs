@@ -11,11 +11,12 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
 use vademecum_model::{Draft, DraftBody, SourceName, Timestamp};
 use vademecum_sandbox::{WorkLimit, Worker, WorkerFailure};
+use vademecum_sessions::SessionTail;
 use vademecum_vault::journal::ExportedVersions;
 
 use super::ReaderLimits;
 use crate::{
-    Claim, FileEntry, FileStamp, ImportAttempt, ImportError, ParsedFile, Problem,
+    Claim, FileEntry, FileStamp, FollowMode, ImportAttempt, ImportError, ParsedFile, Problem,
     files::open_file::OpenFile,
     registry::{OpenEntry, find_importer},
 };
@@ -37,6 +38,7 @@ pub(super) struct ReceivedTask {
     seconds: u32,
     /// Number of pages that were read before.
     read_pages: u32,
+    follow: FollowMode,
     /// The open files.
     files: Vec<FileMessage>,
     /// Paths of neighbours that only exist.
@@ -57,12 +59,13 @@ struct FileMessage {
 pub(super) struct OpenTask {
     pub(super) source: Option<SourceName>,
     pub(super) file: FileEntry,
+    pub(super) follow: FollowMode,
     pub(super) opened: OpenEntry,
 }
 
 impl<'a> ReaderTask<'a> {
     pub(super) fn new(
-        source: Option<SourceName>,
+        (source, follow): (Option<SourceName>, FollowMode),
         file: &FileEntry,
         opened: &'a OpenEntry,
         limits: ReaderLimits,
@@ -81,6 +84,7 @@ impl<'a> ReaderTask<'a> {
             root: file.root.as_deref().map(owned),
             seconds: limits.seconds.get(),
             read_pages: opened.read_pages,
+            follow,
             files: files.collect(),
             present: present.iter().map(|path| owned(path)).collect(),
         };
@@ -132,7 +136,7 @@ impl ReceivedTask {
         match opened.and_then(|files| OpenEntry::from_files(files, present)) {
             Ok(opened) => {
                 let opened = OpenEntry { read_pages: self.read_pages, ..opened };
-                Ok(OpenTask { source: self.source, file, opened })
+                Ok(OpenTask { source: self.source, file, follow: self.follow, opened })
             }
             Err(error) => Err(Box::new((file, error))),
         }
@@ -146,7 +150,7 @@ impl ReceivedTask {
         match OpenEntry::open(&file) {
             Ok(opened) => {
                 let opened = OpenEntry { read_pages: self.read_pages, ..opened };
-                Ok(OpenTask { source: self.source, file, opened })
+                Ok(OpenTask { source: self.source, file, follow: self.follow, opened })
             }
             Err(error) => Err(Box::new((file, error))),
         }
@@ -157,6 +161,8 @@ impl ReceivedTask {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ReaderReply {
     stamp: FileStamp,
+    /// Number of bytes of the file that were read.
+    read_bytes: u64,
     /// Source and format of the importer.
     importer: Option<(SourceName, String)>,
     /// Format that no importer reads.
@@ -184,6 +190,7 @@ struct ParsedMessage {
     versions: Option<ExportedVersions>,
     is_cut: bool,
     read_pages: u32,
+    tail: Option<Box<SessionTail>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -191,6 +198,8 @@ struct DraftMessage {
     draft: Draft,
     /// Image of a character, as base64. [`Draft`] does not serialize it.
     image: Option<String>,
+    /// Number of messages before those of a conversation. [`Draft`] does not serialize it.
+    follows: usize,
 }
 
 impl ReaderReply {
@@ -203,6 +212,7 @@ impl ReaderReply {
         });
         Self {
             stamp: attempt.stamp,
+            read_bytes: attempt.read_bytes,
             importer: attempt.importer.map(|it| (it.source(), it.format_name().to_owned())),
             unsupported: attempt.unsupported,
             claims: attempt.claims,
@@ -213,6 +223,7 @@ impl ReaderReply {
                 versions: parsed.versions,
                 is_cut: parsed.is_cut,
                 read_pages: parsed.read_pages,
+                tail: parsed.tail,
             }),
             is_last,
         }
@@ -221,9 +232,9 @@ impl ReaderReply {
     /// `limits` are those of the process.
     pub(super) fn into_attempt(self, file: FileEntry, limits: ReaderLimits) -> ImportAttempt {
         let result = match self.result {
-            Ok(ParsedMessage { drafts, problems, versions, is_cut, read_pages }) => {
+            Ok(ParsedMessage { drafts, problems, versions, is_cut, read_pages, tail }) => {
                 let drafts = drafts.into_iter().map(Draft::from).collect();
-                Ok(ParsedFile { drafts, problems, versions, is_cut, read_pages })
+                Ok(ParsedFile { drafts, problems, versions, is_cut, read_pages, tail })
             }
             Err(TaskFailure::OutOfMemory) => Err(limits.out_of_memory_error(&file.path)),
             Err(TaskFailure::Message(message, needs_time)) => {
@@ -233,6 +244,7 @@ impl ReaderReply {
         ImportAttempt {
             file,
             stamp: self.stamp,
+            read_bytes: self.read_bytes,
             importer: self.importer.and_then(|(source, format)| find_importer(source, &format)),
             unsupported: self.unsupported,
             claims: self.claims,
@@ -251,13 +263,23 @@ impl From<Draft> for DraftMessage {
             | DraftBody::Chat(_)
             | DraftBody::Prompt(_) => None,
         };
-        Self { image: image.map(|bytes| BASE64_STANDARD.encode(bytes)), draft }
+        let follows = match &draft.body {
+            DraftBody::Chat(chat) => chat.follows,
+            DraftBody::Note(_)
+            | DraftBody::Media(_)
+            | DraftBody::Character(_)
+            | DraftBody::Prompt(_) => 0,
+        };
+        Self { image: image.map(|bytes| BASE64_STANDARD.encode(bytes)), follows, draft }
     }
 }
 
 impl From<DraftMessage> for Draft {
     fn from(message: DraftMessage) -> Self {
-        let DraftMessage { mut draft, image } = message;
+        let DraftMessage { mut draft, image, follows } = message;
+        if let DraftBody::Chat(chat) = &mut draft.body {
+            chat.follows = follows;
+        }
         if let DraftBody::Character(card) = &mut draft.body {
             card.image = image.and_then(|text| BASE64_STANDARD.decode(text).ok());
         }
@@ -291,6 +313,7 @@ mod tests {
         let attempt = ImportAttempt {
             file: file.clone(),
             stamp: FileStamp { size: 7, modified: -1 },
+            read_bytes: 7,
             importer,
             unsupported: None,
             claims: Vec::new(),
@@ -318,7 +341,8 @@ mod tests {
         std::fs::write(&path, "Knead.").unwrap();
         let file = FileEntry { path, root: Some(folder.path().to_owned()) };
         let opened = OpenEntry::open(&file).unwrap();
-        let task = ReaderTask::new(None, &file, &opened, ReaderLimits::default());
+        let task =
+            ReaderTask::new((None, FollowMode::Off), &file, &opened, ReaderLimits::default());
         let line = serde_json::to_vec(&task.message).unwrap();
         let task: ReceivedTask = serde_json::from_slice(&line).unwrap();
         assert_eq!(PathBuf::from(task.path), file.path);

@@ -18,6 +18,6 @@ mod turns;
 
 pub use child::run_reader;
 pub use limits::{Continuation, ReaderLimits};
-pub use pool::ReaderPool;
+pub use pool::{FileRequest, ReaderPool};
 pub use program::{probe_sandbox, set_reader_program};
 pub use turns::Turn;

@@ -18,7 +18,7 @@ use super::{
     turns::{Member, Turn},
 };
 use crate::{
-    FileEntry, ImportAttempt, ImportError,
+    FileEntry, FollowMode, ImportAttempt, ImportError,
     registry::{OpenEntry, read_open_file},
 };
 
@@ -29,6 +29,19 @@ const GRACE: Duration = Duration::from_millis(500);
 /// Number of times the CPU time of a file that may elapse, while other programs use the processors.
 /// A process that uses no CPU time ends much earlier.
 const MAX_ELAPSED_FACTOR: u32 = 60;
+
+/// A file to read.
+#[derive(Debug)]
+pub struct FileRequest {
+    /// Source that the user gave, if any.
+    pub source: Option<SourceName>,
+    /// The file.
+    pub file: FileEntry,
+    /// Where and how long to read on, if an earlier reading was cut.
+    pub continuation: Option<Continuation>,
+    /// Whether the lines that are added to a session's file are read alone.
+    pub follow: FollowMode,
+}
 
 /// Parses files in child processes, one file at a time each. They end with the pool. All pools of
 /// this program share the number of processes, and their owners take turns.
@@ -62,7 +75,10 @@ impl ReaderPool {
         continuation: Option<Continuation>,
     ) -> ImportAttempt {
         match self.wait_for_turn() {
-            Ok(turn) => self.read_in_turn(turn, source, file, continuation),
+            Ok(turn) => {
+                let follow = FollowMode::Off;
+                self.read_in_turn(turn, FileRequest { source, file, continuation, follow })
+            }
             Err(failure) => {
                 let error = self.limits.to_error(failure, &file.path);
                 ImportAttempt::failed(file, Err(error))
@@ -71,13 +87,8 @@ impl ReaderPool {
     }
 
     /// Parses one file as [`read`](Self::read) does, in a turn that was granted.
-    pub fn read_in_turn(
-        &self,
-        turn: Turn,
-        source: Option<SourceName>,
-        file: FileEntry,
-        continuation: Option<Continuation>,
-    ) -> ImportAttempt {
+    pub fn read_in_turn(&self, turn: Turn, request: FileRequest) -> ImportAttempt {
+        let FileRequest { source, file, continuation, follow } = request;
         let limits = self.limits.continued(continuation);
         let read_pages = continuation.map_or(0, |it| it.read_pages);
         let opened = match OpenEntry::open(&file) {
@@ -85,10 +96,10 @@ impl ReaderPool {
             Err(error) => return ImportAttempt::failed(file, Err(error)),
         };
         let Some(program) = reader_program() else {
-            return read_open_file(source, file, opened, limits.elapsed_limit());
+            return read_open_file(source, (file, opened), limits.elapsed_limit(), &follow);
         };
         // The process gets open files only: it cannot open any itself.
-        let task = ReaderTask::new(source, &file, &opened, limits);
+        let task = ReaderTask::new((source, follow), &file, &opened, limits);
         match self.read_in_process(turn, program, &task, limits) {
             Ok(reply) => reply.into_attempt(file, limits),
             Err(failure) => {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    io::Seek as _,
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
 };
@@ -13,9 +14,11 @@ use super::{
     unread_file::{explain_unread_file, unread_file_error, unread_format},
 };
 use crate::{
-    FileEntry, FileProbe, FileStamp, ImportError, Importer, ParsedFile, SourceFile, TimeLimit,
+    FileEntry, FileProbe, FileStamp, FollowMode, ImportError, Importer, ParsedFile, SourceFile,
+    TimeLimit,
     digest,
     files::{neighbours::Neighbours, open_file::OpenFile},
+    sessions::{AgentSessionImporter, continue_session, start_following},
 };
 
 /// The result of reading one file.
@@ -25,6 +28,8 @@ pub struct ImportAttempt {
     pub file: FileEntry,
     /// Size and modification time at the time of reading.
     pub stamp: FileStamp,
+    /// Number of bytes of the file that were read.
+    pub read_bytes: u64,
     /// Importer that reads the file, or `None` if no importer does.
     pub importer: Option<&'static dyn Importer>,
     /// Format of a file in a folder that no importer reads.
@@ -79,16 +84,15 @@ impl OpenEntry {
 /// part of a file stop before `time_limit` ends.
 pub(crate) fn read_open_file(
     source: Option<SourceName>,
-    found: FileEntry,
-    opened: OpenEntry,
+    (found, opened): (FileEntry, OpenEntry),
     time_limit: TimeLimit,
+    follow: &FollowMode,
 ) -> ImportAttempt {
     // Taken before reading, so that a file changed meanwhile is read again.
     let stamp = opened.file.stamp;
     let mut read = ImportAttempt::new(found, stamp, Ok(ParsedFile::default()));
     // A panic in an importer fails this file only.
-    let parsed =
-        catch_unwind(AssertUnwindSafe(|| read.detect_and_parse(source, opened, time_limit)));
+    let parsed = catch_unwind(AssertUnwindSafe(|| read.read(source, opened, time_limit, follow)));
     read.result = parsed
         .unwrap_or_else(|_| Err(ImportError::ImporterPanicked { path: read.file.path.clone() }));
     read
@@ -105,6 +109,7 @@ impl ImportAttempt {
         Self {
             file,
             stamp,
+            read_bytes: stamp.size,
             importer: None,
             unsupported: None,
             claims: Vec::new(),
@@ -113,11 +118,32 @@ impl ImportAttempt {
         }
     }
 
+    fn read(
+        &mut self,
+        source: Option<SourceName>,
+        opened: OpenEntry,
+        time_limit: TimeLimit,
+        follow: &FollowMode,
+    ) -> Result<ParsedFile, ImportError> {
+        if let FollowMode::After(tail) = follow {
+            let (file, neighbours) = (&opened.file, &opened.neighbours);
+            if let Some((parsed, read)) = continue_session(file, neighbours, tail, time_limit) {
+                self.read_bytes = read;
+                self.importer = Some(&AgentSessionImporter);
+                return Ok(parsed);
+            }
+            let rewound = (&opened.file.file).rewind();
+            rewound.map_err(|cause| ImportError::Open { path: self.file.path.clone(), cause })?;
+        }
+        self.detect_and_parse(source, opened, time_limit, follow)
+    }
+
     fn detect_and_parse(
         &mut self,
         source: Option<SourceName>,
         opened: OpenEntry,
         time_limit: TimeLimit,
+        follow: &FollowMode,
     ) -> Result<ParsedFile, ImportError> {
         let read_pages = opened.read_pages;
         let probe = FileProbe::probe(opened.file, opened.neighbours)?;
@@ -134,7 +160,15 @@ impl ImportAttempt {
         self.importer = Some(importer);
         let file = SourceFile { read_pages, ..probe.read_file(time_limit)? };
         self.digest = Some(digest("", [file.bytes.as_slice()]));
-        let mut parsed = importer.parse(&file)?;
+        let is_session = importer.format_name() == AgentSessionImporter.format_name();
+        let followed = match follow {
+            FollowMode::Start | FollowMode::After(_) if is_session => start_following(&file),
+            FollowMode::Off | FollowMode::Start | FollowMode::After(_) => None,
+        };
+        let mut parsed = match followed {
+            Some(parsed) => parsed,
+            None => importer.parse(&file)?,
+        };
         if let Some(source) = source {
             // An archive may contain items of several sources.
             parsed.drafts.retain(|draft| draft.body.source() == source);
@@ -151,7 +185,9 @@ mod tests {
 
     fn read(source: Option<SourceName>, found: FileEntry) -> ImportAttempt {
         match OpenEntry::open(&found) {
-            Ok(opened) => read_open_file(source, found, opened, TimeLimit::default()),
+            Ok(opened) => {
+                read_open_file(source, (found, opened), TimeLimit::default(), &FollowMode::Off)
+            }
             Err(error) => ImportAttempt::failed(found, Err(error)),
         }
     }

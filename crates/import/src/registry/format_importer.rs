@@ -3,7 +3,9 @@
 use vademecum_formats::{FormatInput, FormatSample};
 use vademecum_model::SourceName;
 
-use crate::{Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile};
+use crate::{
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile, files::database_log,
+};
 
 /// Importer of one of [`ALL_FORMATS`](vademecum_formats::ALL_FORMATS).
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +34,10 @@ impl Importer for FormatImporter {
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
         let SourceFile { path, bytes, modified, .. } = file;
-        let parsed = self.0.parse(&FormatInput { path, bytes, modified: *modified });
+        let log = database_log(path).and_then(|log| file.read_neighbour(&log));
+        let log = log.and_then(Result::ok).map(|log| log.bytes);
+        let input = FormatInput { path, bytes, modified: *modified, log: log.as_deref() };
+        let parsed = self.0.parse(&input);
         let parsed = parsed.map_err(|cause| ImportError::Unreadable {
             path: path.clone(),
             format: self.0.name(),

@@ -7,7 +7,7 @@ use super::session_drafts::add_drafts;
 use crate::{Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile};
 
 /// Number of bytes by which a program is recognised.
-const HEAD_BYTES: usize = 8 * 1_024;
+pub(super) const HEAD_BYTES: usize = 8 * 1_024;
 
 /// Importer of sessions of coding agents.
 #[derive(Debug)]
@@ -45,12 +45,9 @@ impl Importer for AgentSessionImporter {
         match (agent.parse)(&session_file) {
             Ok(sessions) => {
                 let unread = sessions.iter().map(|session| session.unread).sum::<usize>();
-                if unread > 0 {
-                    let reason = format!("{unread} of its lines could not be read");
-                    parsed.problems.push(Problem { place: String::new(), reason });
-                }
+                parsed.problems.extend(unread_lines(unread));
                 for session in sessions {
-                    add_drafts(agent.name, session, file.modified, &mut parsed);
+                    add_drafts(agent.name, session, 0, file.modified, &mut parsed);
                 }
             }
             Err(error) => {
@@ -60,6 +57,12 @@ impl Importer for AgentSessionImporter {
         }
         Ok(parsed)
     }
+}
+
+/// Returns the problem of a file with lines that could not be read.
+pub(super) fn unread_lines(unread: usize) -> Option<Problem> {
+    let reason = format!("{unread} of its lines could not be read");
+    (unread > 0).then_some(Problem { place: String::new(), reason })
 }
 
 #[cfg(test)]

@@ -10,11 +10,12 @@ use crate::{ParsedFile, digest};
 /// Version of the conversion; increment when the same session produces different drafts.
 const VERSION: &str = "sessions/1";
 
-/// Adds the drafts of a session. `modified` is the time of its file, which counts where the program
-/// stores no times.
+/// Adds the drafts of a session, without its log if that has no more than `known_asides`. `modified` is
+/// the time of its file, which counts where the program stores no times.
 pub(super) fn add_drafts(
     agent: &str,
     session: Session,
+    known_asides: usize,
     modified: Option<Timestamp>,
     parsed: &mut ParsedFile,
 ) {
@@ -29,7 +30,9 @@ pub(super) fn add_drafts(
         version: session.version.clone(),
         is_log: false,
     };
+    let (earlier_turns, earlier_asides) = (session.earlier_turns, session.earlier_asides);
     let Session { parent, started, ended, turns, asides, .. } = session;
+    let has_new_asides = earlier_asides + asides.len() > known_asides;
     // A conversation whose times are not known dates from its file.
     let dates = (started.or(modified), ended.or(modified));
     let chat = ChatDraft {
@@ -40,6 +43,7 @@ pub(super) fn add_drafts(
         fork: parent.map(|parent| ChatBranch { of: format!("{agent}:{parent}"), after: None }),
         session: Some(details.clone()),
         messages: turns.into_iter().map(|turn| turn_draft(agent, turn)).collect(),
+        follows: earlier_turns,
         ..ChatDraft::default()
     };
     // A later message does not change the log.
@@ -51,12 +55,13 @@ pub(super) fn add_drafts(
         modified_at: last_aside.or(dates.0),
         fork: Some(ChatBranch { of: origin.clone(), after: None }),
         session: Some(SessionDetails { is_log: true, ..details }),
-        messages: asides.into_iter().enumerate().map(aside_draft).collect(),
+        messages: (earlier_asides..).zip(asides).map(aside_draft).collect(),
+        follows: earlier_asides,
         ..ChatDraft::default()
     };
     let log_origin = format!("{origin}#log");
     parsed.drafts.push(session_draft(origin, chat));
-    if !log.messages.is_empty() {
+    if has_new_asides {
         parsed.drafts.push(session_draft(log_origin, log));
     }
 }

@@ -13,7 +13,7 @@ use vademecum_import::{
     Continuation, FileEntry, ImportAttempt, ImportOutcome, Importer, Ledger, LedgerEntry,
     PartialDocument, Problem, ReaderPool, placeholder_of,
 };
-use vademecum_model::{Draft, DraftBody, SaveOutcome, SourceName, Uri};
+use vademecum_model::{Draft, DraftBody, SaveOutcome, SourceName};
 use vademecum_source::SourceError;
 
 use super::{
@@ -27,9 +27,9 @@ use super::{
     quota::refused_items,
     read_ahead::{ReadAheadFile, read_ahead},
     reading_on::Reading,
-    redaction::{SecretHandling, redact_sessions},
     renames::{MAX_COMPARED, MAX_COMPARED_BYTES, closeness},
     selection::{SelectedFile, select_changed},
+    session_tails::SessionTails,
     summary::ImportSummary,
 };
 use crate::progress::{ProgressCallback, ProgressCounter};
@@ -70,6 +70,8 @@ pub async fn import_files(
         has_known,
         unplaced: Vec::new(),
         previous: selected.previous,
+        tails: &mut SessionTails::default(),
+        again: Vec::new(),
         summary,
     };
     let summary = job.run(selected.changed, progress).await?;
@@ -85,14 +87,32 @@ pub async fn import_entries(
     files: Vec<FileEntry>,
     options: &ImportOptions,
 ) -> Result<ImportSummary, ImportError> {
+    import_sessions(library, files, options, None).await
+}
+
+/// Imports single files, and follows the sessions among them with `tails`.
+pub(super) async fn import_sessions(
+    library: &Library,
+    files: Vec<FileEntry>,
+    options: &ImportOptions,
+    tails: Option<&mut SessionTails>,
+) -> Result<ImportSummary, ImportError> {
     let ledger = library.ledger();
     let mut summary = ImportSummary::new(options.dry_run);
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     let mut known = known_entries(&ledger, &paths, options.kind)?;
-    let selected = select_changed(files, &mut known, options, &mut summary);
+    let mut selected = select_changed(files, &mut known, options, &mut summary);
     if !options.dry_run {
         ledger.record_entries(&selected.confirmed, &[])?;
     }
+    let mut unused = SessionTails::default();
+    let tails = match tails {
+        Some(tails) => {
+            tails.prepare(&mut selected.changed);
+            tails
+        }
+        None => &mut unused,
+    };
     let job = ImportJob {
         library,
         ledger,
@@ -103,6 +123,8 @@ pub async fn import_entries(
         has_known: false,
         unplaced: Vec::new(),
         previous: selected.previous,
+        tails,
+        again: Vec::new(),
         summary,
     };
     let progress: ProgressCallback = Arc::new(|_| {});
@@ -126,6 +148,10 @@ pub(super) struct ImportJob<'l> {
     pub(super) unplaced: Vec<(LedgerEntry, Vec<Draft>)>,
     /// Ledger entries of the files that are read again.
     pub(super) previous: HashMap<PathBuf, LedgerEntry>,
+    /// Sessions that are followed.
+    pub(super) tails: &'l mut SessionTails,
+    /// Followed files that have to be read as a whole.
+    pub(super) again: Vec<SelectedFile>,
     pub(super) summary: ImportSummary,
 }
 
@@ -137,6 +163,8 @@ impl ImportJob<'_> {
     ) -> Result<ImportSummary, ImportError> {
         let mut counter = ProgressCounter::start(progress, "files", files.len());
         self.read_files(files, &mut counter).await?;
+        let again = std::mem::take(&mut self.again);
+        self.read_files(again, &mut counter).await?;
         if self.summary.left() > 0 {
             // A file that was not read may be one that is missing elsewhere.
             return Ok(self.summary.finish());
@@ -216,7 +244,7 @@ impl ImportJob<'_> {
             // It was renamed or deleted after it was listed; the next import finds out which.
             return Ok(());
         }
-        self.summary.add_read_bytes(read.stamp.size);
+        self.summary.add_read_bytes(read.read_bytes);
         let source = read.importer.map(Importer::source);
         let mut entry = LedgerEntry::new(read.file.path, self.options.kind, read.file.root);
         entry.source = source;
@@ -226,23 +254,23 @@ impl ImportJob<'_> {
         let mut has_versions = false;
         let Reading { result, seconds } = self.read_on(&mut entry, continuation, read.result)?;
         let mut drafts = match result {
-            Ok(reading) => {
+            Ok(mut reading) => {
                 entry.partial = PartialDocument::of(&reading, entry.digest.as_deref());
                 let unread = reading.unread_pages().map(|problem| Problem {
                     reason: format!("{}; import it again to read on", problem.reason),
                     ..problem
                 });
-                entry.problems = unread.into_iter().chain(reading.problems).collect();
+                let problems = std::mem::take(&mut reading.problems);
+                entry.problems = unread.into_iter().chain(problems).collect();
                 if reading.is_cut {
                     entry.mark_cut(seconds, reading.read_pages);
                 }
                 has_versions = reading.versions.is_some();
+                let Some(drafts) = self.receive_drafts(&mut entry, &mut reading) else {
+                    return Ok(());
+                };
                 if let Some(versions) = reading.versions {
                     batch.versions.push((batch.files.len(), versions));
-                }
-                let mut drafts = reading.drafts;
-                if self.options.secrets == SecretHandling::Redact {
-                    self.summary.add_redactions(&redact_sessions(&mut drafts));
                 }
                 drafts
             }
@@ -353,7 +381,7 @@ impl ImportJob<'_> {
         let origins = |drafts: &Vec<Draft>| drafts.iter().map(|it| it.origin.clone()).collect();
         let origins: Vec<Vec<String>> =
             batch.files.iter().map(|(_, drafts)| origins(drafts)).collect();
-        let mut unfinished = BTreeSet::new();
+        let (mut unfinished, mut again) = (BTreeSet::new(), Vec::new());
         for source in SourceName::ALL {
             let (mut owners, mut drafts) = (Vec::new(), Vec::new());
             for (file, (_, read)) in batch.files.iter_mut().enumerate() {
@@ -372,8 +400,13 @@ impl ImportJob<'_> {
                         if self.options.follow_deletions {
                             self.summary.list_changed_file(&entry.path, &saved);
                         }
-                        entry.items.push(saved.uri().to_string());
+                        let item = saved.uri().to_string();
+                        let is_new = !self.tails.is_continued(&entry.path);
+                        if is_new || !entry.items.contains(&item) {
+                            entry.items.push(item);
+                        }
                     }
+                    Err(_) if self.tails.is_continued(&entry.path) => again.push(file),
                     Err(error) => {
                         let problem = file_problem(&entry.path, &error);
                         entry.problems.push(problem);
@@ -409,28 +442,16 @@ impl ImportJob<'_> {
             if unfinished.contains(&file) {
                 entry.read_again();
             }
+            if again.contains(&file) {
+                self.read_whole(entry);
+                entry.read_again();
+                continue;
+            }
             self.summary.count_file(entry);
             self.handle_dropped_items(entry, origins).await?;
         }
         if !self.options.dry_run {
             self.ledger.record_entries(&entries, &batch.renamed)?;
-        }
-        Ok(())
-    }
-
-    /// Adds the earlier versions of exported items. An interrupted import reads their files again.
-    async fn add_versions(&self, batch: &mut ImportBatch) -> Result<(), ImportError> {
-        for (file, versions) in std::mem::take(&mut batch.versions) {
-            let Some((entry, _)) = batch.files.get_mut(file) else { continue };
-            let item = entry.items.first().and_then(|item| item.parse::<Uri>().ok());
-            let Some(item) = item.filter(|_| !self.options.dry_run) else { continue };
-            let added = self.source_handle(item.source)?.add_versions(item.id, versions).await;
-            match added {
-                Err(SourceError::Refused(reason)) => {
-                    entry.problems.push(Problem { place: "versions".to_owned(), reason });
-                }
-                other => other.map_err(ImportError::Save)?,
-            }
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::{num::NonZero, pin::pin, sync::Arc, thread};
 
 use futures_util::{StreamExt, stream};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
-use vademecum_import::{Continuation, ImportAttempt, ReaderPool};
+use vademecum_import::{Continuation, FileRequest, ImportAttempt, ReaderPool};
 use vademecum_model::SourceName;
 
 use super::selection::SelectedFile;
@@ -45,7 +45,8 @@ pub(super) fn read_ahead(
             async move { (file, room.await) }
         };
         let read = |(file, room): (SelectedFile, Result<OwnedSemaphorePermit, AcquireError>)| {
-            let SelectedFile { entry, continuation, .. } = file;
+            let SelectedFile { entry, continuation, follow, .. } = file;
+            let request = FileRequest { source: kind, file: entry, continuation, follow };
             let pool = Arc::clone(&pool);
             async move {
                 // Threads that block are for files whose turn it is.
@@ -55,7 +56,7 @@ pub(super) fn read_ahead(
                     grant.send(turn).ok();
                 });
                 let turn = turn.await.ok()?;
-                let read = move || pool.read_in_turn(turn, kind, entry, continuation);
+                let read = move || pool.read_in_turn(turn, request);
                 let attempt = tokio::task::spawn_blocking(read).await.ok()?;
                 Some(ReadAheadFile { attempt, continuation, room: room.ok()? })
             }

@@ -13,10 +13,13 @@ pub enum SecretHandling {
     Keep,
 }
 
-/// Replaces the secrets in the sessions among the drafts of a file, and returns their number by rule. A
-/// value that is found once is replaced in all drafts.
-pub(super) fn redact_sessions(drafts: &mut [Draft]) -> Redactions {
-    let (mut redactor, mut counts) = (Redactor::default(), Redactions::default());
+/// Replaces the secrets in the sessions among the drafts of a file, and counts them by rule. A value
+/// that is found once, also earlier by the same redactor, is replaced in all drafts.
+pub(super) fn redact_sessions(
+    redactor: &mut Redactor,
+    drafts: &mut [Draft],
+    counts: &mut Redactions,
+) {
     for draft in drafts.iter_mut() {
         if let Some(chat) = session(draft) {
             for_each_text(chat, &mut |text| redactor.inspect(text));
@@ -24,12 +27,11 @@ pub(super) fn redact_sessions(drafts: &mut [Draft]) -> Redactions {
     }
     for draft in drafts.iter_mut() {
         if let Some(chat) = session(draft) {
-            for_each_text(chat, &mut |text| redactor.redact(text, &mut counts));
+            for_each_text(chat, &mut |text| redactor.redact(text, counts));
             // With other rules, or with its secrets, the same session is another draft.
             draft.digest.push_str(":redacted");
         }
     }
-    counts
 }
 
 fn session(draft: &mut Draft) -> Option<&mut ChatDraft> {
@@ -103,7 +105,8 @@ mod tests {
             ),
             draft("no session", token, "", None),
         ];
-        let counts = redact_sessions(&mut drafts);
+        let mut counts = Redactions::default();
+        redact_sessions(&mut Redactor::default(), &mut drafts, &mut counts);
         let [one, log, other] = drafts.map(|draft| serde_json::to_string(&draft).unwrap());
         assert!(!one.contains(token) && !log.contains(token), "{one} {log}");
         assert!(other.contains(token));

@@ -3,7 +3,8 @@
 use std::{collections::HashMap, io::ErrorKind, path::PathBuf};
 
 use vademecum_import::{
-    Continuation, FileEntry, FileStamp, ImportOutcome, LedgerEntry, Problem, sync_copy_reason,
+    Continuation, FileEntry, FileStamp, FollowMode, ImportOutcome, LedgerEntry, Problem,
+    sync_copy_reason,
 };
 
 use super::{options::ImportOptions, summary::ImportSummary};
@@ -27,6 +28,8 @@ pub(super) struct SelectedFile {
     pub(super) size: u64,
     /// Its continuation, if it was cut before.
     pub(super) continuation: Option<Continuation>,
+    /// Whether the lines that were added to a session are read alone.
+    pub(super) follow: FollowMode,
 }
 
 /// Returns the folder in which a file is found. A file that was imported with a wider folder keeps it, so that
@@ -93,7 +96,8 @@ pub(super) fn select_changed(
             }
             None => {}
         }
-        selected.changed.push(SelectedFile { entry: found, size: stamp.size, continuation });
+        let follow = FollowMode::Off;
+        selected.changed.push(SelectedFile { entry: found, size: stamp.size, continuation, follow });
     }
     selected
 }

@@ -7,14 +7,15 @@ use std::{
 
 use vademecum_actors::Library;
 use vademecum_import::FileEntry;
-use vademecum_sessions::{AgentPlace, HomeFolders, find_session_files};
+use vademecum_sessions::{AgentPlace, HomeFolders, find_session_file, find_session_files};
 
 use super::{
     error::ImportError,
     options::ImportOptions,
-    pipeline::import_entries,
+    pipeline::{import_entries, import_sessions},
+    session_tails::SessionTails,
     summary::ImportSummary,
-    watch::{WatchEvent, watch_paths},
+    watch::{ChangedPaths, WatchEvent, watch_paths},
 };
 
 /// The sessions of coding agents in the usual places of a person.
@@ -60,15 +61,11 @@ impl AgentSessions {
         library: &Library,
         options: &ImportOptions,
     ) -> Result<ImportSummary, ImportError> {
-        let files = self
-            .files
-            .iter()
-            .map(|place| FileEntry { path: place.path.clone(), root: Some(place.root.clone()) });
-        import_entries(library, files.collect(), options).await
+        import_entries(library, entries(&self.files), options).await
     }
 
-    /// Imports the sessions, then their changes and new ones until `stop` completes. An error of
-    /// `report` ends the watch.
+    /// Imports the sessions, then their changes and new ones until `stop` completes. Of a file that
+    /// grows, only what was added is read. An error of `report` ends the watch.
     pub async fn watch<E: From<ImportError>>(
         &self,
         library: &Library,
@@ -78,11 +75,35 @@ impl AgentSessions {
     ) -> Result<(), E> {
         let roots: BTreeSet<PathBuf> = self.files.iter().map(|place| place.root.clone()).collect();
         let roots: Vec<PathBuf> = roots.into_iter().collect();
-        let run = async || {
-            let found =
-                Self { folders: self.folders.clone(), files: find_session_files(&self.folders) };
-            found.import(library, options).await
+        let mut tails = SessionTails::default();
+        let run = async |changed: ChangedPaths| {
+            let found = self.changed_files(&roots, changed);
+            import_sessions(library, entries(&found), options, Some(&mut tails)).await
         };
         watch_paths(library, &roots, run, stop, report).await
     }
+
+    /// Returns the files of sessions that have changed: all if that is not known.
+    fn changed_files(&self, roots: &[PathBuf], changed: ChangedPaths) -> Vec<AgentPlace> {
+        let ChangedPaths::Some(paths) = changed else { return find_session_files(&self.folders) };
+        let mut found = BTreeSet::new();
+        for path in paths {
+            // Files may be in a new folder before it is watched.
+            if path.is_dir() {
+                return find_session_files(&self.folders);
+            }
+            let log = path.to_str().and_then(|path| path.strip_suffix("-wal")).map(PathBuf::from);
+            let path = log.unwrap_or(path);
+            let above = roots.iter().filter(|root| path.starts_with(root));
+            let root = above.max_by_key(|root| root.components().count());
+            found.extend(root.and_then(|root| find_session_file(root, &path)));
+        }
+        found.into_iter().collect()
+    }
+}
+
+fn entries(places: &[AgentPlace]) -> Vec<FileEntry> {
+    let entry =
+        |place: &AgentPlace| FileEntry { path: place.path.clone(), root: Some(place.root.clone()) };
+    places.iter().map(entry).collect()
 }

@@ -1,6 +1,11 @@
 //! Watches files and keeps the library in sync with them.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use notify::{RecursiveMode, Watcher};
 use tokio::{sync::mpsc, time::sleep};
@@ -23,6 +28,35 @@ pub enum WatchEvent<'a> {
     Watching,
 }
 
+/// Maximum number of changed paths that are remembered. If more have changed, all are looked at.
+const MAX_CHANGED_PATHS: usize = 10_000;
+
+/// The paths that have changed since the last import.
+#[derive(Debug)]
+pub(super) enum ChangedPaths {
+    /// Anything: it is the first import, or changes were missed.
+    All,
+    /// These files and folders.
+    Some(BTreeSet<PathBuf>),
+}
+
+impl ChangedPaths {
+    fn none() -> Self {
+        Self::Some(BTreeSet::new())
+    }
+
+    fn add(&mut self, event: notify::Result<notify::Event>) {
+        let Self::Some(paths) = self else { return };
+        match event {
+            Ok(event) if !event.need_rescan() => paths.extend(event.paths),
+            Ok(_) | Err(_) => *self = Self::All,
+        }
+        if matches!(self, Self::Some(paths) if paths.len() > MAX_CHANGED_PATHS) {
+            *self = Self::All;
+        }
+    }
+}
+
 /// Imports the files, then imports changes until `stop` completes. An error of `report` ends the
 /// watch.
 pub async fn watch_files<E: From<ImportError>>(
@@ -32,23 +66,26 @@ pub async fn watch_files<E: From<ImportError>>(
     stop: impl Future<Output = ()>,
     report: impl Fn(WatchEvent<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let run = async || import_files(library, options, progress).await;
+    let run = async |_| import_files(library, options, progress).await;
     watch_paths(library, &options.paths, run, stop, report).await
 }
 
-/// Calls `import`, and again after each change below `paths`, until `stop` completes. An error of
+/// Calls `import`, and again with what changed after each change below `paths`, until `stop` completes. An error of
 /// `report` ends the watch.
 pub(super) async fn watch_paths<E: From<ImportError>>(
     library: &Library,
     paths: &[PathBuf],
-    import: impl AsyncFn() -> Result<ImportSummary, ImportError>,
+    mut import: impl AsyncFnMut(ChangedPaths) -> Result<ImportSummary, ImportError>,
     stop: impl Future<Output = ()>,
     report: impl Fn(WatchEvent<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let (sender, mut changes) = mpsc::channel(1);
+    let changed = Arc::new(Mutex::new(ChangedPaths::none()));
+    let collected = Arc::clone(&changed);
     let on_event = move |event: notify::Result<notify::Event>| {
         // Read access is not a change; an error may hide one.
-        if !event.is_ok_and(|event| event.kind.is_access()) {
+        if !event.as_ref().is_ok_and(|event| event.kind.is_access()) {
+            collected.lock().unwrap_or_else(PoisonError::into_inner).add(event);
             // A pending notification covers this change too.
             let _waits = sender.try_send(());
         }
@@ -60,7 +97,7 @@ pub(super) async fn watch_paths<E: From<ImportError>>(
             .map_err(|source| ImportError::WatchPath { path: path.clone(), source })?;
     }
     // The first import is only counted; later imports list the changed files.
-    let first = import().await?.without_changed_files();
+    let first = import(ChangedPaths::All).await?.without_changed_files();
     report(WatchEvent::Imported(&first))?;
     library.start_indexing();
     report(WatchEvent::Watching)?;
@@ -73,7 +110,11 @@ pub(super) async fn watch_paths<E: From<ImportError>>(
         sleep(QUIET_PERIOD).await;
         // The import covers all changes up to now.
         while changes.try_recv().is_ok() {}
-        let summary = import().await?;
+        let changed = std::mem::replace(
+            &mut *changed.lock().unwrap_or_else(PoisonError::into_inner),
+            ChangedPaths::none(),
+        );
+        let summary = import(changed).await?;
         if summary.has_changed() {
             library.start_indexing();
             report(WatchEvent::Imported(&summary))?;

@@ -15,6 +15,7 @@ pub(super) const FORMAT: AgentFormat = AgentFormat {
         (is_named || name.ends_with(".md") && has(head.get(..80).unwrap_or(head), START)).into()
     },
     parse: |file| Ok(parse(file)),
+    follow: None,
 };
 
 /// Beginning of the first line of a session.

@@ -18,6 +18,7 @@ pub(super) const FORMAT: AgentFormat = AgentFormat {
         (name.starts_with("T-") && has_extension(path, &["json"]) && says_so).into()
     },
     parse,
+    follow: None,
 };
 
 fn parse(file: &SessionFile<'_>) -> Result<Vec<Session>, SessionError> {

@@ -19,6 +19,7 @@ pub(super) const FORMAT: AgentFormat = AgentFormat {
         (has_extension(path, &["jsonl"]) && says_so).into()
     },
     parse: |file| Ok(parse(file)),
+    follow: None,
 };
 
 fn parse(file: &SessionFile<'_>) -> Vec<Session> {

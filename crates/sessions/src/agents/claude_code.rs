@@ -2,13 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::format::{AgentFormat, has_all, has_extension};
 use crate::{
     Role, Session, SessionFile,
     session_builder::SessionBuilder,
-    session_file::for_each_line,
+    session_file::{LinePlace, read_lines},
+    session_tail::{LineReader, Rewritten, follow_lines, parse_lines},
     text::{content_texts, cut_leading_blocks, items, output_text, text, text_at, time},
 };
 
@@ -22,7 +24,8 @@ pub(super) const FORMAT: AgentFormat = AgentFormat {
         (has_extension(path, &["jsonl"]) && is_line && is_turn && !has_all(head, &["\"parts\":["]))
             .into()
     },
-    parse: |file| Ok(parse(file)),
+    parse: parse_lines::<ClaudeReader>,
+    follow: Some(|file, tail| follow_lines::<ClaudeReader>(FORMAT.name, file, tail)),
 };
 
 /// Blocks that the program puts before a prompt.
@@ -44,52 +47,141 @@ struct Line {
     parent: Option<String>,
     message_id: Option<String>,
     value: Value,
+    end: LinePlace,
 }
 
-fn parse(file: &SessionFile<'_>) -> Vec<Session> {
-    let mut lines = Vec::new();
-    let mut names = Names::default();
-    let unread = for_each_line(
-        file.bytes,
-        |_| false,
-        |value| {
-            names.read(&value);
-            // A fork in the background copies lines, and only their identifiers say so.
-            let own = |key| text(&value, key).map(str::to_owned);
-            lines.push(Line {
-                uuid: own("uuid"),
-                parent: own("parentUuid").or_else(|| own("logicalParentUuid")),
-                message_id: text_at(&value, &["message", "id"]).map(str::to_owned),
-                value,
-            });
-        },
-    );
-    let is_subagent = is_subagent(file, &lines);
-    let mut builder = SessionBuilder::default();
-    let kept = last_branch(&lines, is_subagent);
-    for (line, _) in lines.iter().zip(kept).filter(|(_, is_kept)| *is_kept) {
-        read_line(&line.value, &mut builder);
+impl Line {
+    fn new(value: Value, end: LinePlace) -> Self {
+        // A fork in the background copies lines, and only their identifiers say so.
+        let own = |key| text(&value, key).map(str::to_owned);
+        Self {
+            uuid: own("uuid"),
+            parent: own("parentUuid").or_else(|| own("logicalParentUuid")),
+            message_id: text_at(&value, &["message", "id"]).map(str::to_owned),
+            value,
+            end,
+        }
     }
-    let session = &mut builder.session;
-    session.unread = unread;
-    session.title = names.custom_title.or(names.generated_title);
-    let stem = file.stem();
-    if is_subagent {
-        let own = stem.strip_prefix("agent-").unwrap_or(&stem).to_owned();
-        session.id = names.agent.unwrap_or(own);
-        session.parent = names.sessions.into_iter().next();
-        let about = file.neighbour_json(&format!("{stem}.meta.json"));
-        let described = about.as_ref().and_then(|about| text(about, "description"));
-        session.title = described.map(str::to_owned).or_else(|| session.title.take());
-    } else {
-        let first = names.sessions.iter().find(|id| **id == stem).or(names.sessions.first());
-        session.id = first.cloned().unwrap_or(stem);
+
+    fn is_message(&self) -> bool {
+        self.value.get("message").is_some()
     }
-    builder.finish().into_iter().collect()
+
+    fn is_side(&self) -> bool {
+        self.value.get("isSidechain") == Some(&Value::Bool(true))
+    }
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct ClaudeReader {
+    names: Names,
+    end: BranchEnd,
+    /// Whether a message was read.
+    has_messages: bool,
+    /// Whether all messages so far are of a side chain.
+    is_side_only: bool,
+    /// Number of lines after the last message that could not be read.
+    unread_at_end: usize,
+}
+
+impl LineReader for ClaudeReader {
+    fn read(&mut self, bytes: &[u8], builder: &mut SessionBuilder) -> Result<usize, Rewritten> {
+        let mut lines = Vec::new();
+        let read = read_lines(bytes, |_| false, |value, end| lines.push(Line::new(value, end)));
+        let mut messages = lines.iter().filter(|line| line.is_message()).peekable();
+        let has_messages = messages.peek().is_some();
+        let is_side_only = has_messages && messages.all(Line::is_side);
+        if self.has_messages && has_messages && is_side_only != self.is_side_only {
+            return Err(Rewritten);
+        }
+        if has_messages {
+            (self.has_messages, self.is_side_only) = (true, is_side_only);
+        }
+        let counts = |line: &Line| self.is_side_only || !line.is_side();
+        let is_leaf = |line: &Line| line.uuid.is_some() && line.is_message() && counts(line);
+        // What follows the last message may be on no branch, and is read again.
+        let has_content = |line: &Line| line.is_message() || line.value.get("attachment").is_some();
+        let is_last = |line: &Line| is_leaf(line) || line.uuid.is_none() && has_content(line);
+        let last = lines.iter().rposition(is_last);
+        let end = match last.and_then(|last| lines.get(last)) {
+            Some(line) => line.end,
+            None if self.end.last.is_some() => LinePlace::default(),
+            None => read,
+        };
+        for line in &lines {
+            self.names.read(&line.value);
+        }
+        let kept = last_branch(&lines, &self.end, is_leaf)?;
+        for (line, _) in lines.iter().zip(kept).filter(|(_, is_kept)| *is_kept) {
+            if counts(line) {
+                read_line(&line.value, builder);
+                self.end.add(line);
+            }
+        }
+        builder.session.unread += end.unread;
+        self.unread_at_end = read.unread - end.unread;
+        Ok(end.offset)
+    }
+
+    fn finish(&self, file: &SessionFile<'_>, session: &mut Session) {
+        session.unread += self.unread_at_end;
+        let names = &self.names;
+        let stem = file.stem();
+        session.title = names.custom_title.clone().or_else(|| names.generated_title.clone());
+        if self.is_side_only || stem.starts_with("agent-") {
+            let own = stem.strip_prefix("agent-").unwrap_or(&stem).to_owned();
+            session.id = names.agent.clone().unwrap_or(own);
+            session.parent = names.sessions.first().cloned();
+            let about = file.neighbour_json(&format!("{stem}.meta.json"));
+            let described = about.as_ref().and_then(|about| text(about, "description"));
+            session.title = described.map(str::to_owned).or_else(|| session.title.take());
+        } else {
+            let first = names.sessions.iter().find(|id| **id == stem).or(names.sessions.first());
+            session.id = first.cloned().unwrap_or(stem);
+        }
+    }
+}
+
+/// The lines that the next one may follow without changing the conversation: the last answer, with the
+/// results of its calls, or the last prompt.
+#[derive(Default, Serialize, Deserialize)]
+struct BranchEnd {
+    last: Option<String>,
+    message_id: Option<String>,
+    uuids: Vec<String>,
+}
+
+impl BranchEnd {
+    /// Adds a line of the conversation.
+    fn add(&mut self, line: &Line) {
+        let Some(uuid) = line.uuid.clone().filter(|_| line.is_message()) else { return };
+        let continues = line.message_id.is_some() && line.message_id == self.message_id;
+        let is_own_result = is_result(&line.value) && self.has(line.parent.as_deref());
+        if !continues && !is_own_result {
+            self.message_id.clone_from(&line.message_id);
+            self.uuids.clear();
+        }
+        self.uuids.push(uuid.clone());
+        self.last = Some(uuid);
+    }
+
+    fn has(&self, uuid: Option<&str>) -> bool {
+        uuid.is_some_and(|uuid| self.uuids.iter().any(|known| known == uuid))
+    }
+
+    /// Returns whether a line whose parent was read before only continues the conversation.
+    fn is_followed_by(&self, line: &Line) -> bool {
+        let is_prompt = text(&line.value, "type") == Some("user") && !is_result(&line.value);
+        if is_prompt {
+            line.parent.is_some() && line.parent == self.last
+        } else {
+            self.has(line.parent.as_deref())
+        }
+    }
 }
 
 /// Identifiers and titles in the lines of a file.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Names {
     custom_title: Option<String>,
     generated_title: Option<String>,
@@ -120,47 +212,46 @@ impl Names {
     }
 }
 
-/// Returns whether the file is that of a subagent: all of its messages are of a side chain.
-fn is_subagent(file: &SessionFile<'_>, lines: &[Line]) -> bool {
-    let is_side = |line: &&Line| line.value.get("isSidechain") == Some(&Value::Bool(true));
-    let mut messages = lines.iter().filter(|line| line.value.get("message").is_some()).peekable();
-    let is_named = file.stem().starts_with("agent-");
-    is_named || messages.peek().is_some() && messages.all(|line| is_side(&line))
-}
-
 /// Returns for each line whether it belongs to the conversation: it is on the path to the last
-/// message. After a rewind, a file has several branches.
-fn last_branch(lines: &[Line], is_subagent: bool) -> Vec<bool> {
-    let is_side = |line: &Line| line.value.get("isSidechain") == Some(&Value::Bool(true));
-    let counts = |line: &Line| is_subagent || !is_side(line);
+/// message, of which `end` was read before. After a rewind, a file has several branches. Fails if
+/// the path leaves what was read before earlier than at its end.
+fn last_branch(
+    lines: &[Line],
+    end: &BranchEnd,
+    is_leaf: impl Fn(&Line) -> bool,
+) -> Result<Vec<bool>, Rewritten> {
     let places: HashMap<&str, usize> = lines
         .iter()
         .enumerate()
         .filter_map(|(place, line)| Some((line.uuid.as_deref()?, place)))
         .collect();
-    let is_leaf =
-        |line: &Line| line.uuid.is_some() && line.value.get("message").is_some() && counts(line);
     let mut on_path = HashSet::new();
-    let mut next = lines.iter().rposition(is_leaf);
+    let mut next = lines.iter().rposition(&is_leaf);
     while let Some(place) = next.filter(|place| on_path.insert(*place)) {
-        let Some(parent) = lines.get(place).and_then(|line| line.parent.as_deref()) else { break };
-        // If the parent is not in the file, the line before replaces it.
-        next =
-            places.get(parent).copied().or_else(|| lines.get(..place)?.iter().rposition(is_leaf));
+        let Some(line) = lines.get(place) else { break };
+        let parent = line.parent.as_deref();
+        next = match parent.and_then(|parent| places.get(parent)) {
+            Some(place) => Some(*place),
+            None if end.last.is_some() && !end.is_followed_by(line) => return Err(Rewritten),
+            None if end.last.is_some() || parent.is_none() => break,
+            // If the parent is not in the file, the line before replaces it.
+            None => lines.get(..place).and_then(|before| before.iter().rposition(&is_leaf)),
+        };
     }
-    let answers: HashSet<&str> =
-        on_path.iter().filter_map(|place| lines.get(*place)?.message_id.as_deref()).collect();
+    let of_path = on_path.iter().filter_map(|place| lines.get(*place)?.message_id.as_deref());
+    let answers: HashSet<&str> = of_path.chain(end.message_id.as_deref()).collect();
     let is_kept = |(place, line): (usize, &Line)| {
         let of_answer = line.message_id.as_deref().is_some_and(|id| answers.contains(id));
         // The results of calls made together have one call each as their parent.
         let parent = line.parent.as_deref().and_then(|parent| places.get(parent));
         let of_parent = is_result(&line.value)
-            && parent.and_then(|place| lines.get(*place)).is_some_and(|parent| {
-                parent.message_id.as_deref().is_some_and(|id| answers.contains(id))
-            });
-        counts(line) && (line.uuid.is_none() || on_path.contains(&place) || of_answer || of_parent)
+            && (end.has(line.parent.as_deref())
+                || parent.and_then(|place| lines.get(*place)).is_some_and(|parent| {
+                    parent.message_id.as_deref().is_some_and(|id| answers.contains(id))
+                }));
+        line.uuid.is_none() || on_path.contains(&place) || of_answer || of_parent
     };
-    lines.iter().enumerate().map(is_kept).collect()
+    Ok(lines.iter().enumerate().map(is_kept).collect())
 }
 
 fn is_result(line: &Value) -> bool {
@@ -270,7 +361,7 @@ mod tests {
             modified: None,
             read_neighbour: &none,
         };
-        parse(&file).remove(0)
+        (FORMAT.parse)(&file).unwrap().remove(0)
     }
 
     fn texts(session: &Session) -> Vec<&str> {
@@ -296,6 +387,66 @@ mod tests {
         let session = read("/p/s.jsonl", &lines);
         assert_eq!(texts(&session), ["Sow?", "In March.", "And beans?", "In May."]);
         assert_eq!(session.id, "s");
+    }
+
+    /// Reads a file that grows to these sizes: what each step returns, or `None` if the whole file has
+    /// to be read.
+    fn follow(text: &str, sizes: &[usize]) -> Vec<Option<Session>> {
+        let none = |_: &Path| None;
+        let mut tail: Option<crate::SessionTail> = None;
+        let mut found = Vec::new();
+        for size in sizes {
+            let from = tail.as_ref().map_or(0, |tail| usize::try_from(tail.offset).unwrap());
+            let bytes = &text.as_bytes()[from..*size];
+            let path = Path::new("/p/s.jsonl");
+            let file = SessionFile { path, bytes, modified: None, read_neighbour: &none };
+            match FORMAT.follow.unwrap()(&file, tail.as_ref()) {
+                Ok(mut read) => {
+                    tail = Some(read.tail);
+                    found.push(read.sessions.pop());
+                }
+                Err(_) => found.push(None),
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn growing_file_is_followed_until_it_is_rewound() {
+        let line = |uuid: &str, parent: &str, kind: &str, part: &str| {
+            format!(
+                r#"{{"type":"{kind}","uuid":"{uuid}","parentUuid":"{parent}","sessionId":"s","message":{{"id":"m{kind}","role":"{kind}","content":[{part}]}}}}"#
+            ) + "\n"
+        };
+        let said = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+        let call = |file: &str| {
+            format!(r#"{{"type":"tool_use","name":"Read","input":{{"file_path":"{file}"}}}}"#)
+        };
+        let result = |text: &str| format!(r#"{{"type":"tool_result","content":"{text}"}}"#);
+        let steps = [
+            line("1", "0", "user", &said("Sow?")) + &line("2", "1", "assistant", &said("I look.")),
+            line("3", "2", "assistant", &call("a.md"))
+                + &line("4", "3", "assistant", &call("b.md")),
+            line("5", "3", "user", &result("one")) + &line("6", "4", "user", &result("two")),
+            line("7", "6", "assistant", &call("a.md")) + "{\"type\":\"system\",\"uuid\":\"x\",",
+            "\"parentUuid\":\"7\"}\n".to_owned() + &line("8", "x", "user", &said("And beans?")),
+            line("9", "2", "user", &said("rewound")),
+        ];
+        let text = steps.concat();
+        let sizes: Vec<usize> =
+            (1..=steps.len()).map(|count| steps[..count].concat().len()).collect();
+        let found = follow(&text, &sizes);
+        assert!(found[5].is_none(), "a rewind");
+        for (at, size) in sizes.iter().enumerate().take(5) {
+            let whole = follow(&text, &[*size]).remove(0).unwrap();
+            let part = found[at].as_ref().unwrap();
+            assert_eq!(part.turns, whole.turns[part.earlier_turns..], "{at}");
+            assert_eq!(part.asides, whole.asides[part.earlier_asides..], "{at}");
+            assert_eq!(part.earlier_turns + part.turns.len(), whole.turns.len(), "{at}");
+            assert_eq!(part.shown_title(), whole.shown_title());
+            assert_eq!((&part.id, part.started, part.unread), (&whole.id, whole.started, 0));
+        }
+        assert_eq!(found[4].as_ref().unwrap().turns.len(), 2);
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub(super) const CLINE: AgentFormat = AgentFormat {
         (is_task(path, head) || is_new).into()
     },
     parse,
+    follow: None,
 };
 
 pub(super) const ROO: AgentFormat = AgentFormat {
@@ -33,6 +34,7 @@ pub(super) const ROO: AgentFormat = AgentFormat {
         (is_task(path, head) && is_place).into()
     },
     parse,
+    follow: None,
 };
 
 fn is_task(path: &std::path::Path, head: &[u8]) -> bool {

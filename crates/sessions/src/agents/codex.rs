@@ -1,6 +1,7 @@
 //! Codex: rollouts of JSON lines, of which `response_item` is the conversation. The same turns stand
 //! again in `event_msg`.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
@@ -8,9 +9,10 @@ use super::{
     format::{AgentFormat, has_all, has_extension},
 };
 use crate::{
-    Role, Session, SessionError, SessionFile,
+    Role, Session, SessionFile,
     session_builder::SessionBuilder,
-    session_file::{begins_with_field, for_each_line},
+    session_file::{begins_with_field, read_lines},
+    session_tail::{LineReader, Rewritten, follow_lines, parse_lines},
     text::{content_texts, items, output_text, text, text_at, time},
 };
 
@@ -24,7 +26,8 @@ pub(super) const FORMAT: AgentFormat = AgentFormat {
             || has_all(head, &["\"type\":\"response_item\"", "\"payload\":{"]);
         (is_packed || has_extension(path, &["jsonl"]) && says_so).into()
     },
-    parse,
+    parse: parse_lines::<CodexReader>,
+    follow: Some(|file, tail| follow_lines::<CodexReader>(FORMAT.name, file, tail)),
 };
 
 /// Lines that are copies of the history, or of no interest. They may have hundreds of megabytes.
@@ -35,38 +38,50 @@ const SKIPPED: [&str; 4] = [
     "\"type\":\"ghost_snapshot\"",
 ];
 
-fn parse(file: &SessionFile<'_>) -> Result<Vec<Session>, SessionError> {
-    let bytes = file.unpacked()?;
-    let mut builder = SessionBuilder::default();
-    let mut model = None;
-    let mut has_meta = false;
-    let skips = |line: &[u8]| SKIPPED.iter().any(|field| begins_with_field(line, field));
-    let unread = for_each_line(&bytes, skips, |line| {
+#[derive(Default, Serialize, Deserialize)]
+struct CodexReader {
+    /// Model that answers from now on.
+    model: Option<String>,
+    has_meta: bool,
+}
+
+impl LineReader for CodexReader {
+    fn read(&mut self, bytes: &[u8], builder: &mut SessionBuilder) -> Result<usize, Rewritten> {
+        let skips = |line: &[u8]| SKIPPED.iter().any(|field| begins_with_field(line, field));
+        let end = read_lines(bytes, skips, |line, _| self.read_line(&line, builder));
+        builder.session.unread += end.unread;
+        Ok(end.offset)
+    }
+
+    fn finish(&self, file: &SessionFile<'_>, session: &mut Session) {
+        if session.id.is_empty() {
+            session.id = file.stem();
+        }
+    }
+}
+
+impl CodexReader {
+    fn read_line(&mut self, line: &Value, builder: &mut SessionBuilder) {
         let Some(payload) = line.get("payload") else { return };
         let at = time(line.get("timestamp"));
-        match text(&line, "type") {
+        match text(line, "type") {
             // A fork repeats the lines of its parent after its own header.
-            Some("session_meta") if !has_meta => {
-                has_meta = true;
+            Some("session_meta") if !self.has_meta => {
+                self.has_meta = true;
                 read_meta(&mut builder.session, payload);
             }
             Some("turn_context") => {
-                model = text(payload, "model").map(str::to_owned).or_else(|| model.take());
+                self.model = text(payload, "model").map(str::to_owned).or(self.model.take());
                 let session = &mut builder.session;
                 if session.folder.is_none() {
                     session.folder = text(payload, "cwd").map(str::to_owned);
                 }
             }
-            Some("response_item") => read_item(&mut builder, payload, at, model.as_deref()),
-            Some("event_msg") => read_event(&mut builder, payload),
+            Some("response_item") => read_item(builder, payload, at, self.model.as_deref()),
+            Some("event_msg") => read_event(builder, payload),
             _ => {}
         }
-    });
-    builder.session.unread = unread;
-    if builder.session.id.is_empty() {
-        builder.session.id = file.stem();
     }
-    Ok(builder.finish().into_iter().collect())
 }
 
 fn read_meta(session: &mut Session, meta: &Value) {
@@ -148,7 +163,7 @@ mod tests {
         let none = |_: &Path| None;
         let path = Path::new("/r/rollout-1.jsonl.zst");
         let file = SessionFile { path, bytes, modified: None, read_neighbour: &none };
-        parse(&file).unwrap().remove(0)
+        (FORMAT.parse)(&file).unwrap().remove(0)
     }
 
     const ROLLOUT: &str = concat!(

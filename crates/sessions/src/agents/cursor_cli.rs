@@ -20,6 +20,7 @@ pub(super) const FORMAT: AgentFormat = AgentFormat {
         .into()
     },
     parse: |file| Ok(parse(file)),
+    follow: None,
 };
 
 fn parse(file: &SessionFile<'_>) -> Vec<Session> {

@@ -3,12 +3,12 @@
 
 use rusqlite::Connection;
 use serde_json::Value;
+use vademecum_formats::sqlite_image::{SIGNATURE, open_image, read_rows};
 
 use super::format::{AgentFormat, has};
 use crate::{
     Role, Session, SessionError, SessionFile,
     session_builder::SessionBuilder,
-    sqlite_image::{SIGNATURE, open_image, read_rows},
     text::{items, text, text_at, time},
 };
 
@@ -20,6 +20,7 @@ pub(super) const FORMAT: AgentFormat = AgentFormat {
         (head.starts_with(SIGNATURE) && (is_named || has(head, "cursorDiskKV"))).into()
     },
     parse,
+    follow: None,
 };
 
 /// Conversations, by a range of keys, so that other values are not read.

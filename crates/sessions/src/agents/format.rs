@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Session, SessionError, SessionFile};
+use crate::{FollowedSessions, Session, SessionError, SessionFile, SessionTail};
 
 /// A program whose sessions are read.
 #[derive(Clone, Copy)]
@@ -16,7 +16,14 @@ pub struct AgentFormat {
     pub detect: fn(&Path, &[u8]) -> Match,
     /// Reads the sessions of a file.
     pub parse: fn(&SessionFile<'_>) -> Result<Vec<Session>, SessionError>,
+    /// Reads a file like `parse`, or the lines after a place of it; `None` if its files are replaced
+    /// or change what they said before.
+    pub follow: Option<Follow>,
 }
+
+/// A function that reads a file, or the lines after a place of it.
+pub(super) type Follow =
+    fn(&SessionFile<'_>, Option<&SessionTail>) -> Result<FollowedSessions, SessionError>;
 
 /// How well a file fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -25,6 +25,7 @@ pub(super) const FORMAT: AgentFormat = AgentFormat {
             .into()
     },
     parse,
+    follow: None,
 };
 
 /// The messages of a session in their present order.

@@ -1,13 +1,13 @@
 //! Goose: a database, and JSON lines in earlier versions.
 
 use serde_json::Value;
+use vademecum_formats::sqlite_image::{SIGNATURE, open_image, read_rows};
 
 use super::format::{AgentFormat, has, has_all, has_extension};
 use crate::{
     Role, Session, SessionError, SessionFile,
     session_builder::SessionBuilder,
     session_file::for_each_line,
-    sqlite_image::{SIGNATURE, open_image, read_rows},
     text::{items, output_text, text, time},
 };
 
@@ -21,6 +21,7 @@ pub(super) const FORMAT: AgentFormat = AgentFormat {
         (has_extension(path, &["jsonl"]) && says_so).into()
     },
     parse: |file| Ok(parse_lines(file)),
+    follow: None,
 };
 
 pub(super) const DATABASE: AgentFormat = AgentFormat {
@@ -30,6 +31,7 @@ pub(super) const DATABASE: AgentFormat = AgentFormat {
         (head.starts_with(SIGNATURE) && has_all(head, &["content_json", "working_dir"])).into()
     },
     parse: parse_database,
+    follow: None,
 };
 
 fn parse_lines(file: &SessionFile<'_>) -> Vec<Session> {

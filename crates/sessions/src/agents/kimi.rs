@@ -21,6 +21,7 @@ pub(super) const FORMAT: AgentFormat = AgentFormat {
         (has_extension(path, &["jsonl"]) && says_so).into()
     },
     parse: |file| Ok(parse(file)),
+    follow: None,
 };
 
 /// The answer that is being read.

@@ -45,7 +45,7 @@ pub fn session_neighbours(path: &Path) -> Vec<PathBuf> {
     let (stem, name) = (text(path.file_stem()), text(path.file_name()));
     let place = format!("{}/{name}", text(path.parent().and_then(Path::file_name)));
     let fitting = NEIGHBOURS.iter().filter(|(_, fits)| fits(&place));
-    let relative = fitting.map(|(pattern, _)| pattern.replace('*', &stem).replace('=', &name));
+    let relative = fitting.map(|(pattern, _)| pattern.replace('*', &stem));
     relative.filter_map(|relative| beside(path, &relative)).collect()
 }
 
@@ -53,7 +53,7 @@ pub fn session_neighbours(path: &Path) -> Vec<PathBuf> {
 type Neighbour = (&'static str, fn(&str) -> bool);
 
 /// Files beside a session, relative to its folder, by the folder and the name of the session. `*` is its
-/// name without the extension, `=` its whole name.
+/// name without the extension.
 const NEIGHBOURS: &[Neighbour] = &[
     // Claude Code: the description of a subagent.
     ("*.meta.json", |place| place.contains("/agent-")),
@@ -69,8 +69,6 @@ const NEIGHBOURS: &[Neighbour] = &[
     // VS Code, Cursor: the folder of the project.
     ("../workspace.json", |place| place.contains("hatSessions/")),
     ("workspace.json", |place| place.ends_with("/state.vscdb")),
-    // Databases: their write-ahead logs.
-    ("=-wal", |place| [".db", ".vscdb"].iter().any(|end| place.ends_with(end))),
 ];
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use rusqlite::Connection;
 use serde_json::Value;
+use vademecum_formats::sqlite_image::{SIGNATURE, open_image, read_rows};
 
 use super::format::{AgentFormat, has};
 use crate::{
     Role, Session, SessionError, SessionFile,
     session_builder::SessionBuilder,
-    sqlite_image::{SIGNATURE, open_image, read_rows},
     text::{output_text, text, text_at, time},
 };
 
@@ -21,6 +21,7 @@ pub(super) const FORMAT: AgentFormat = AgentFormat {
         (head.starts_with(SIGNATURE) && (is_named || says_so)).into()
     },
     parse,
+    follow: None,
 };
 
 fn parse(file: &SessionFile<'_>) -> Result<Vec<Session>, SessionError> {

@@ -23,6 +23,7 @@ pub(super) const FORMAT: AgentFormat = AgentFormat {
         (is_place && has_extension(path, &["json", "jsonl"]) && says_so).into()
     },
     parse,
+    follow: None,
 };
 
 fn parse(file: &SessionFile<'_>) -> Result<Vec<Session>, SessionError> {

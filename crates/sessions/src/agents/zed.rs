@@ -2,13 +2,13 @@
 
 use rusqlite::Row;
 use serde_json::Value;
+use vademecum_formats::sqlite_image::{SIGNATURE, open_image};
 
 use super::format::{AgentFormat, has_all};
 use crate::{
     Role, Session, SessionError, SessionFile,
     session_builder::SessionBuilder,
     session_file::unpack_zstd,
-    sqlite_image::{SIGNATURE, open_image},
     text::{items, output_text, text, text_at, time},
 };
 
@@ -19,6 +19,7 @@ pub(super) const FORMAT: AgentFormat = AgentFormat {
         (head.starts_with(SIGNATURE) && has_all(head, &["threads", "data_type"])).into()
     },
     parse,
+    follow: None,
 };
 
 /// The columns that every version has. The document has the others.

@@ -8,28 +8,57 @@ use std::{borrow::Cow, io::Cursor};
 use rusqlite::{Connection, MAIN_DB, Row, types::ValueRef};
 use serde_json::{Map, Value};
 
-use crate::SessionError;
-
 /// Size of the header of a write-ahead log, in bytes.
 const LOG_HEADER: usize = 32;
 /// Size of the header of a frame in a log, in bytes.
 const FRAME_HEADER: usize = 24;
 /// First bytes of a database.
-pub(crate) const SIGNATURE: &[u8] = b"SQLite format 3\0";
+pub const SIGNATURE: &[u8] = b"SQLite format 3\0";
 /// Maximum size of a database with its log, in bytes.
 const MAX_BYTES: usize = 256 * 1_024 * 1_024;
 
+/// Maximum number of rows of a query.
+const MAX_ROWS: usize = 2_000_000;
+
+/// Reason why a database cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// The file is no database.
+    #[error("it is no SQLite database")]
+    NotADatabase,
+    /// The database and its log are larger than 256 MiB.
+    #[error("it is larger than 256 MiB")]
+    TooLarge,
+    /// A query has more than 2,000,000 rows.
+    #[error("a table has more than {MAX_ROWS} rows")]
+    TooManyRows,
+    /// It is damaged, or has other tables.
+    #[error("it is no SQLite database that can be read: {0}")]
+    Database(#[from] rusqlite::Error),
+}
+
+/// Returns whether a file is a SQLite database.
+pub fn is_database(bytes: &[u8]) -> bool {
+    bytes.starts_with(SIGNATURE)
+}
+
+/// Returns whether a database has a table.
+pub fn has_table(database: &Connection, name: &str) -> bool {
+    let sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1";
+    database.query_row(sql, [name], |_| Ok(())).is_ok()
+}
+
 /// Opens a database from its bytes. `log` is its write-ahead log, if it has one.
-pub(crate) fn open_image(bytes: &[u8], log: Option<&[u8]>) -> Result<Connection, SessionError> {
+pub fn open_image(bytes: &[u8], log: Option<&[u8]>) -> Result<Connection, ImageError> {
     if !bytes.starts_with(SIGNATURE) || bytes.len() < 100 {
-        return Err(SessionError::UnknownForm);
+        return Err(ImageError::NotADatabase);
     }
     let mut image = Cow::Borrowed(bytes);
     if let Some(log) = log {
         apply_log(&mut image, log);
     }
     if image.len() > MAX_BYTES {
-        return Err(SessionError::TooLarge);
+        return Err(ImageError::TooLarge);
     }
     let mut image = image.into_owned();
     // An image in memory has no log, so it must not say that it has one.
@@ -46,11 +75,11 @@ pub(crate) fn open_image(bytes: &[u8], log: Option<&[u8]>) -> Result<Connection,
 
 /// Reads all rows of a query as objects, with the parameter ?1 if there is one. Binary values
 /// that are no text are null.
-pub(crate) fn read_rows(
+pub fn read_rows(
     database: &Connection,
     sql: &str,
     parameter: Option<&str>,
-) -> Result<Vec<Value>, SessionError> {
+) -> Result<Vec<Value>, ImageError> {
     let mut statement = database.prepare_cached(sql)?;
     let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
     let read = |row: &Row<'_>| {
@@ -70,11 +99,12 @@ pub(crate) fn read_rows(
         }
         Ok(Value::Object(fields))
     };
-    let rows = match parameter {
-        Some(parameter) => statement.query_map([parameter], read)?.collect(),
-        None => statement.query_map([], read)?.collect::<rusqlite::Result<Vec<Value>>>(),
+    let rows: rusqlite::Result<Vec<Value>> = match parameter {
+        Some(parameter) => statement.query_map([parameter], read)?.take(MAX_ROWS + 1).collect(),
+        None => statement.query_map([], read)?.take(MAX_ROWS + 1).collect(),
     };
-    Ok(rows?)
+    let rows = rows?;
+    if rows.len() > MAX_ROWS { Err(ImageError::TooManyRows) } else { Ok(rows) }
 }
 
 /// Applies the committed frames of a write-ahead log. Reading ends at the first frame that does not
@@ -149,10 +179,17 @@ fn checksum((mut one, mut two): (u32, u32), bytes: &[u8], big_endian: bool) -> O
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn count(bytes: &[u8], log: Option<&[u8]>) -> Result<i64, SessionError> {
+    /// Returns the bytes of a database that these statements fill.
+    pub(crate) fn database(sql: &str) -> Vec<u8> {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(sql).unwrap();
+        connection.serialize(MAIN_DB).unwrap().to_vec()
+    }
+
+    fn count(bytes: &[u8], log: Option<&[u8]>) -> Result<i64, ImageError> {
         let image = open_image(bytes, log)?;
         Ok(image.query_row("SELECT count(*) FROM message", [], |row| row.get(0))?)
     }
