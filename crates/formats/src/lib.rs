@@ -5,6 +5,7 @@
 //! all formats.
 
 pub mod archive;
+mod assistants;
 mod chats;
 mod digest;
 mod format;

@@ -1,6 +1,6 @@
 //! The list of all formats.
 
-use crate::{Format, chats, notes, reading};
+use crate::{Format, assistants, chats, notes, reading};
 
 /// All formats. Of two that detect the same file, the first reads it.
 pub static ALL_FORMATS: &[&dyn Format] = &[
@@ -30,6 +30,13 @@ pub static ALL_FORMATS: &[&dyn Format] = &[
     &reading::Ris,
     &reading::CslJson,
     &reading::Opml,
+    &assistants::OpenWebUi,
+    &assistants::LibreChat,
+    &assistants::LmStudio,
+    &assistants::Jan,
+    &assistants::GeminiActivity,
+    &assistants::Grok,
+    &assistants::ClaudeProjects,
 ];
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
+use vademecum_formats::{ALL_FORMATS, FormatInput, Problem};
 use vademecum_model::SourceName;
 
 use super::{chatgpt, claude, conversation::Conversation};
@@ -57,6 +58,7 @@ impl Importer for ChatExportImporter {
                 reading.add_conversation(part, number, conversation_label(number, json), read);
             }
         }
+        add_projects(file, &mut reading)?;
         Ok(reading)
     }
 }
@@ -67,6 +69,39 @@ fn is_export_name(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
     let middle = name.strip_prefix("conversations").and_then(|name| name.strip_suffix(".json"));
     middle.is_some_and(|middle| middle.chars().all(|next| next == '-' || next.is_ascii_digit()))
+}
+
+/// Adds the projects and memories that Claude puts beside the conversations in an archive.
+fn add_projects(file: &SourceFile, reading: &mut ParsedFile) -> Result<(), ImportError> {
+    let format = ALL_FORMATS.iter().find(|format| format.id() == "claude_projects");
+    let Some(format) = format.filter(|_| file.bytes.starts_with(b"PK\x03\x04")) else {
+        return Ok(());
+    };
+    let refused = |cause| ImportError::Archive { path: file.path.clone(), cause };
+    let mut archive = Archive::open(&file.bytes).map_err(refused)?;
+    for name in archive.file_names().into_iter().filter(|name| is_project_name(name)) {
+        let Some(bytes) = archive.unpack_file(&name).map_err(refused)? else { continue };
+        let input =
+            FormatInput { path: &file.path, bytes: &bytes, modified: file.modified, log: None };
+        match format.parse(&input) {
+            Ok(parsed) => {
+                reading.drafts.extend(parsed.drafts);
+                reading.problems.extend(parsed.problems);
+            }
+            // An account without memories has an empty file.
+            Err(_) if bytes.trim_ascii().len() <= 2 => {}
+            Err(error) => reading.problems.push(Problem { place: name, reason: error.to_string() }),
+        }
+    }
+    Ok(())
+}
+
+/// Returns `true` for `projects.json`, `memories.json`, and files of the folders of these names.
+fn is_project_name(name: &str) -> bool {
+    let mut parts = name.rsplit('/');
+    let (last, folder) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let stem = last.strip_suffix(".json");
+    stem.is_some_and(|stem| ["projects", "memories"].iter().any(|it| stem == *it || folder == *it))
 }
 
 /// Returns the conversation files of an archive; for a file that is not an archive, a single `None`
@@ -190,6 +225,15 @@ mod tests {
         );
         let read = |bytes| ChatExportImporter.parse(&SourceFile::in_memory("/export.zip", bytes));
         assert_eq!(origins(&read(zip).unwrap()), ["claude:c1"]);
+        let project = br#"[{"uuid": "p", "name": "Garden", "prompt_template": "x", "docs": []}]"#;
+        let zip = zip_archive(&[
+            ("conversations.json", CLAUDE.as_bytes()),
+            ("projects/p.json", project),
+            ("memories.json", b"[]"),
+        ]);
+        let read_project = read(zip).unwrap();
+        assert_eq!(origins(&read_project), ["claude:c1", "claude-project:p"]);
+        assert!(read_project.problems.is_empty(), "{:?}", read_project.problems);
         let split = [
             ("x/conversations-001.json", CLAUDE.as_bytes()),
             ("x/conversations-000.json", CHATGPT.as_bytes()),
