@@ -11,6 +11,7 @@ mod digest;
 mod format;
 pub mod html_markdown;
 mod lz4;
+mod memories;
 mod notes;
 mod reading;
 mod registry;

@@ -1,6 +1,6 @@
 //! The list of all formats.
 
-use crate::{Format, assistants, chats, notes, reading};
+use crate::{Format, assistants, chats, memories, notes, reading};
 
 /// All formats. Of two that detect the same file, the first reads it.
 pub static ALL_FORMATS: &[&dyn Format] = &[
@@ -37,6 +37,11 @@ pub static ALL_FORMATS: &[&dyn Format] = &[
     &assistants::GeminiActivity,
     &assistants::Grok,
     &assistants::ClaudeProjects,
+    &memories::MemoryServer,
+    &memories::ClaudeMem,
+    &memories::Engram,
+    &memories::MemPalace,
+    &memories::Mem0,
 ];
 
 #[cfg(test)]
