@@ -10,10 +10,11 @@ mod signal;
 mod slack;
 mod slack_text;
 mod telegram;
+mod telegram_html;
 mod whatsapp;
 mod whatsapp_line;
 
 pub(crate) use self::{
     discord::Discord, google_chat::GoogleChat, messenger::Messenger, signal::Signal, slack::Slack,
-    telegram::Telegram, whatsapp::WhatsApp,
+    telegram::Telegram, telegram_html::TelegramPages, whatsapp::WhatsApp,
 };

@@ -13,15 +13,18 @@ mod hypothesis;
 mod karakeep;
 mod kindle;
 mod kindle_clipping;
+mod kobo;
 mod latex;
 mod linkwarden;
 mod omnivore;
 mod opml;
+mod pocket_html;
 mod reference;
 mod ris;
+mod zotero;
 
 pub(crate) use self::{
     bibtex::BibTex, browser::BrowserBookmarks, csl::CslJson, csv_list::CsvReadingList,
-    hypothesis::Hypothesis, karakeep::Karakeep, kindle::Kindle, linkwarden::Linkwarden,
-    omnivore::Omnivore, opml::Opml, ris::Ris,
+    hypothesis::Hypothesis, karakeep::Karakeep, kindle::Kindle, kobo::Kobo, linkwarden::Linkwarden,
+    omnivore::Omnivore, opml::Opml, pocket_html::PocketPage, ris::Ris, zotero::Zotero,
 };
