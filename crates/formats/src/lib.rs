@@ -13,6 +13,8 @@ pub mod html_markdown;
 mod lz4;
 mod memories;
 mod notes;
+mod organizers;
+mod posts;
 mod reading;
 mod registry;
 pub mod sqlite_image;

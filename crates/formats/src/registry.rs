@@ -1,6 +1,6 @@
 //! The list of all formats.
 
-use crate::{Format, assistants, chats, memories, notes, reading};
+use crate::{Format, assistants, chats, memories, notes, organizers, posts, reading};
 
 /// All formats. Of two that detect the same file, the first reads it.
 pub static ALL_FORMATS: &[&dyn Format] = &[
@@ -34,6 +34,8 @@ pub static ALL_FORMATS: &[&dyn Format] = &[
     &reading::PocketPage,
     &reading::Zotero,
     &reading::Kobo,
+    &organizers::Calendar,
+    &organizers::Contacts,
     &assistants::OpenWebUi,
     &assistants::LibreChat,
     &assistants::LmStudio,
@@ -46,6 +48,8 @@ pub static ALL_FORMATS: &[&dyn Format] = &[
     &memories::Engram,
     &memories::MemPalace,
     &memories::Mem0,
+    &posts::Mastodon,
+    &posts::XArchive,
 ];
 
 #[cfg(test)]
