@@ -19,6 +19,7 @@ mod reading;
 mod registry;
 pub mod sqlite_image;
 pub mod text;
+mod texts;
 mod xml;
 
 pub use self::{

@@ -1,6 +1,6 @@
 //! The list of all formats.
 
-use crate::{Format, assistants, chats, memories, notes, organizers, posts, reading};
+use crate::{Format, assistants, chats, memories, notes, organizers, posts, reading, texts};
 
 /// All formats. Of two that detect the same file, the first reads it.
 pub static ALL_FORMATS: &[&dyn Format] = &[
@@ -50,6 +50,9 @@ pub static ALL_FORMATS: &[&dyn Format] = &[
     &memories::Mem0,
     &posts::Mastodon,
     &posts::XArchive,
+    &texts::FictionBook,
+    &texts::OpenDocument,
+    &texts::RichText,
 ];
 
 #[cfg(test)]
