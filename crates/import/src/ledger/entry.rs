@@ -18,7 +18,7 @@ use crate::{
 
 /// Version of all importers together; increment when any of them produces different items for the
 /// same file.
-const IMPORTER_GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
+const IMPORTER_GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/6");
 
 /// Version of no importers, for files that must be read again.
 const UNFINISHED_GENERATION: &str = "unfinished";

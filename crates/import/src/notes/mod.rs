@@ -2,6 +2,7 @@
 //!
 //! Start with `note_draft`, which all importers of single notes share, then read `text_notes`.
 
+mod agent_instructions;
 mod google_keep;
 mod html_notes;
 mod logseq;

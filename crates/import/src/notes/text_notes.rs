@@ -4,7 +4,10 @@ use std::path::Component;
 
 use vademecum_model::{NoteDraft, SourceName, Timestamp};
 
-use super::{logseq::is_logseq_internal, note_draft::note_draft, obsidian::template_folder};
+use super::{
+    agent_instructions::AgentInstructions, logseq::is_logseq_internal, note_draft::note_draft,
+    obsidian::template_folder,
+};
 use crate::{
     Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
     text::{
@@ -15,7 +18,7 @@ use crate::{
 };
 
 /// Version of the importer; increment when the same file produces a different note.
-const VERSION: &str = "notes/4";
+const VERSION: &str = "notes/5";
 
 /// Folders of note programs that do not contain notes.
 const IGNORED_FOLDERS: [&str; 3] = [".obsidian", ".git", ".trash"];
@@ -86,15 +89,19 @@ fn markdown_note(file: &SourceFile, text: &str) -> (NoteDraft, Vec<Problem>) {
     let heading = markdown.opening_heading().map(str::to_owned);
     let inline = inline_tags(markdown.body);
     let properties = markdown.properties;
+    let instructions = AgentInstructions::of(&file.path);
+    let title = properties.title.as_deref().and_then(clean_title);
+    let title = title.or_else(|| clean_title(&heading?)).unwrap_or_else(|| file.file_stem());
     let note = NoteDraft {
-        title: properties
-            .title
-            .as_deref()
-            .and_then(clean_title)
-            .or_else(|| clean_title(&heading?))
-            .unwrap_or_else(|| file.file_stem()),
+        title: instructions.as_ref().map_or_else(|| title.clone(), |it| it.title(&title)),
         content: text.to_owned(),
-        tags: distinct_keywords(properties.tags.into_iter().chain(inline)),
+        tags: distinct_keywords(
+            properties
+                .tags
+                .into_iter()
+                .chain(inline)
+                .chain(instructions.iter().flat_map(AgentInstructions::tags)),
+        ),
         created_at: properties.created.or_else(|| date_from_name(file)),
         modified_at: properties.modified.or(file.modified),
         ..NoteDraft::default()
@@ -129,6 +136,15 @@ mod tests {
         assert_eq!(note.tags, ["baking", "dough"]);
         assert_eq!(note.created_at, Timestamp::parse("2024-05-01").ok());
         assert_eq!(note.modified_at, Timestamp::from_unix_seconds(0.0));
+    }
+
+    #[test]
+    fn note_of_basic_memory_loses_nothing() {
+        let text = "---\ntitle: Mulch\ntype: note\npermalink: soil/mulch\ntags: [garden]\n---\n\
+            # Mulch\n\n- [decision] Use straw #soil (after frost)\n- relates_to [[Bed 7]]\n";
+        let note = read_note("/memory/soil/Mulch.md", text);
+        assert_eq!((note.title.as_str(), note.content.as_str()), ("Mulch", text));
+        assert_eq!(note.tags, ["garden", "soil"]);
     }
 
     #[test]
