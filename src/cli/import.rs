@@ -52,16 +52,18 @@ it, the type is detected from the content of each file; Markdown and text become
 notes. With tldw, the databases in the directory of a tldw server or of
 tldw_chatbook are copied. With sessions, the sessions of coding agents are found where
 Claude Code, Codex, Gemini CLI, Copilot CLI, Cursor, OpenCode, VS Code, Cline, Roo Code,
-Goose, Zed, Qwen Code, Kimi, Amp and Antigravity keep them (a folder of that name is
-./sessions). Keys, tokens and passwords in sessions are removed before they are stored.
+Goose, Zed, Qwen Code, Kimi, Amp, Antigravity and aider keep them (a folder of that name is
+./sessions). With --watch, what is appended to them is imported at once. Keys, tokens and passwords in sessions are removed before they are stored.
 
 Notes are read from Markdown, text, Obsidian, Logseq, Org, Google Keep, Notion, Evernote,
-Joplin, Bear, TextBundle, Roam, Simplenote, Standard Notes, Day One and Tomboy; media from
+Joplin, Bear, TextBundle, Roam, Simplenote, Standard Notes, Day One and Tomboy, and from the
+memory of the MCP memory server, claude-mem, engram, MemPalace and mem0; media from
 articles, web pages, bookmarks, PDF, EPUB, office documents, tables, notebooks, subtitles,
 mail, feeds, bibliographies (BibTeX, RIS, CSL JSON), and what people saved or marked in
-Kindle, Readwise, Raindrop, Instapaper, Pocket, Omnivore, Karakeep, Linkwarden, Hypothesis
-and browsers; chats from ChatGPT, Claude, SillyTavern, JSON with `role` and `content`,
-WhatsApp, Telegram, Slack, Discord, Instagram, Messenger, Google Chat and Signal; characters
+Kindle, Kobo, Readwise, Raindrop, Instapaper, Pocket, Omnivore, Karakeep, Linkwarden,
+Hypothesis, Zotero and browsers, calendars, contacts, and archives of X and Mastodon; chats
+from ChatGPT, Claude, Gemini, Grok, Open WebUI, LibreChat, LM Studio, Jan, SillyTavern, JSON
+with `role` and `content`, WhatsApp, Telegram, Slack, Discord, Instagram, Messenger, Google Chat and Signal; characters
 from cards (JSON, PNG, CHARX); prompts from CSV, JSON and folders of Markdown patterns.
 Archives (.zip, .tgz) are read like folders. Other files are counted by format.
 

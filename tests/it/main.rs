@@ -102,6 +102,7 @@ mod passkeys;
 mod past_items;
 mod plain_sqlite;
 mod profiles;
+mod program_stores;
 mod progress;
 mod prompts;
 mod provenance;
