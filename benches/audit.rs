@@ -59,6 +59,7 @@ fn main() -> Result<()> {
             principal: local_principal("bench".parse()?),
             session: None,
             defaults: RequestDefaults::default(),
+            ignored_config: Vec::new(),
             name_style: None,
             headers: None,
             call_permits: None,

@@ -275,6 +275,7 @@ fn measure_sessions() -> Result<()> {
             principal: principal.clone(),
             session,
             defaults: vademecum_mcp::RequestDefaults::default(),
+            ignored_config: Vec::new(),
             name_style: None,
             headers: None,
             call_permits: None,

@@ -277,6 +277,7 @@ impl App {
             principal,
             session: None,
             defaults: vademecum_mcp::RequestDefaults::default(),
+            ignored_config: Vec::new(),
             name_style: None,
             headers: None,
             call_permits: None,

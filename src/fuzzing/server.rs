@@ -77,6 +77,7 @@ impl FuzzedServer {
             principal: self.principal.clone(),
             session,
             defaults: RequestDefaults::default(),
+            ignored_config: Vec::new(),
             name_style: None,
             headers: replica,
             call_permits: None,

@@ -22,8 +22,8 @@ mod session;
 mod tools;
 
 pub use client::{
-    APP_MIME_TYPE, Client, ClientCapabilities, DefaultsError, NameStyle, RequestDefaults, Shape,
-    offline_app_meta,
+    APP_MIME_TYPE, Client, ClientCapabilities, DefaultsError, NameStyle, ReadConfig,
+    RequestDefaults, ResultText, Shape, offline_app_meta,
 };
 pub use handler::{
     CallToolResult, Completion, CompletionReference, CompletionRequest, ContentBlock,
@@ -35,7 +35,7 @@ pub use limits::{
     AdmissionLimits, ByteBudget, ByteLimits, ConnectionPermit, InFlightBytes, MessageCost,
     RateLimits,
 };
-pub use message::{Failure, FailureKind, InputRequired, ReplyStatus};
+pub use message::{Failure, FailureKind, InputRequired, ReplyStatus, plain_json_error};
 pub use relay::RelayState;
 pub use request::{
     Input, ItemTrail, Peer, PeerConnection, Reply, RequestContext, RequestObserver, ShownItem,

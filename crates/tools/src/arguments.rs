@@ -6,6 +6,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, value::RawValue};
 use vademecum_actors::CallError;
+use vademecum_mcp::plain_json_error;
 
 use super::{argument_coercion::coerce_arguments, schema::schema_types};
 
@@ -36,7 +37,7 @@ fn deserialize_arguments<T: DeserializeOwned>(text: &str, schema: &Value) -> Res
     let mut reader = serde_json::Deserializer::from_str(text);
     let input = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let place = error.path().to_string();
-        let reason = error_reason(error.inner());
+        let reason = plain_json_error(error.inner());
         CallError::Invalid(match place.as_str() {
             "." => reason,
             place => format!("{place}: {reason}"),
@@ -71,14 +72,5 @@ fn find_misplaced_list(schema: &Value, value: &Value, place: &str) -> Option<Str
             find_misplaced_list(schema.get("properties")?.get(name)?, value, &place)
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
-    }
-}
-
-/// Returns the error without line and column, which mean nothing to the sender of a JSON value.
-fn error_reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rsplit_once(" at line ") {
-        Some((reason, _)) => reason.to_owned(),
-        None => text,
     }
 }

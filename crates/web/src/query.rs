@@ -3,7 +3,9 @@
 use actix_web::{HttpMessage, HttpRequest, http::header::HeaderValue, web};
 use serde::Deserialize;
 use vademecum_core::telemetry::TraceContext;
-use vademecum_mcp::{MessageHeaders, NameStyle, Peer, PeerConnection, RequestDefaults, SessionId};
+use vademecum_mcp::{
+    MessageHeaders, NameStyle, Peer, PeerConnection, ReadConfig, RequestDefaults, SessionId,
+};
 
 use super::{credentials::AuthenticatedCaller, wire_names::SESSION_HEADER};
 
@@ -21,9 +23,9 @@ pub(crate) fn read_peer(request: &HttpRequest, transport: &'static str) -> Resul
     let address = web::Query::<QueryParams>::from_query(request.query_string())
         .map_err(|error| format!("invalid query string: {error}"))?
         .into_inner();
-    let defaults = match address.config.as_deref() {
+    let config = match address.config.as_deref() {
         Some(text) => RequestDefaults::from_base64(text).map_err(|error| error.to_string())?,
-        None => RequestDefaults::default(),
+        None => ReadConfig::default(),
     };
     let names = match address.tool_names.as_deref() {
         None | Some("auto") => None,
@@ -52,7 +54,8 @@ pub(crate) fn read_peer(request: &HttpRequest, transport: &'static str) -> Resul
     Ok(Peer {
         principal,
         session,
-        defaults,
+        defaults: config.defaults,
+        ignored_config: config.ignored,
         name_style: names,
         headers: replica,
         call_permits: None,

@@ -30,6 +30,7 @@ pub async fn serve_stdio(server_state: &ServerState, principal: Principal) -> io
         principal,
         session,
         defaults,
+        ignored_config: Vec::new(),
         name_style: names,
         headers: replica,
         call_permits: turns,

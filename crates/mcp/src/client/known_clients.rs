@@ -21,6 +21,8 @@ struct ClientPreferences {
     deep_research: bool,
     /// The client reads `anthropic/maxResultSizeChars`.
     reads_result_size: bool,
+    /// The client shows its model the structured content of a result, and no text beside it.
+    reads_structured_content: bool,
 }
 
 /// Known clients. The first entry whose fragment occurs in the name wins.
@@ -36,7 +38,10 @@ const KNOWN_CLIENTS: [ClientPreferences; 9] = [
         ..preferences("anthropic", NameStyle::Underscored, false)
     },
     // The model's API rejects the whole request.
-    preferences("codex", NameStyle::Underscored, false),
+    ClientPreferences {
+        reads_structured_content: true,
+        ..preferences("codex", NameStyle::Underscored, false)
+    },
     preferences("copilot", NameStyle::Underscored, false),
     // Omits tools with dots, or calls them by a different name.
     preferences("cursor", NameStyle::Underscored, false),
@@ -57,7 +62,13 @@ const fn preferences(
     name_style: NameStyle,
     deep_research: bool,
 ) -> ClientPreferences {
-    ClientPreferences { name_fragment, name_style, deep_research, reads_result_size: false }
+    ClientPreferences {
+        name_fragment,
+        name_style,
+        deep_research,
+        reads_result_size: false,
+        reads_structured_content: false,
+    }
 }
 
 impl Client {
@@ -79,6 +90,11 @@ impl Client {
     /// Returns `true` if the client reads `anthropic/maxResultSizeChars`.
     pub(crate) fn reads_result_size(&self) -> bool {
         self.preferences().reads_result_size
+    }
+
+    /// Returns `true` if the client shows its model the structured content of a result, and no text.
+    pub(crate) fn reads_structured_content(&self) -> bool {
+        self.preferences().reads_structured_content
     }
 
     fn preferences(&self) -> &'static ClientPreferences {

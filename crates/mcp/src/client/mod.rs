@@ -8,6 +8,6 @@ mod name_style;
 
 pub use app::{APP_MIME_TYPE, offline_app_meta};
 pub use capability::ClientCapabilities;
-pub use defaults::{DefaultsError, RequestDefaults, Shape};
+pub use defaults::{DefaultsError, ReadConfig, RequestDefaults, ResultText, Shape};
 pub use known_clients::Client;
 pub use name_style::NameStyle;

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
-    CallToolResult, Client, ClientCapabilities, Completion, CompletionRequest, Failure,
-    FailureKind, Input, InputRequired, MAX_COMPLETIONS, NameStyle, Peer, ProtocolVersion,
-    RequestContext, RequestDefaults, Service, SessionId, ToolEntry, ToolListing, Toolset,
-    message::{jsonrpc, pagination::list_page},
+    Client, ClientCapabilities, Completion, CompletionRequest, Failure, FailureKind, Input,
+    InputRequired, MAX_COMPLETIONS, NameStyle, Peer, ProtocolVersion, RequestContext, Service,
+    SessionId, ToolEntry, ToolListing, Toolset,
+    message::{jsonrpc, pagination::list_page, plain_json_error},
     methods::{
         key_scope::out_of_scope,
         method_params::{
@@ -17,6 +17,7 @@ use crate::{
         },
         server_info,
         subscription::updated_params,
+        tool_result::{note_ignored_config, parse_config, serialize_tool_result},
     },
     request::{method_context::MethodContext, signed_state::StateBinding},
     revision::{CacheHint, MethodResult, SERVER_INFO, check_parameter_headers, implementation},
@@ -46,13 +47,14 @@ impl Service {
     ) -> Result<MethodResult, Failure> {
         let params: InitializeParams = parse_params(params)?;
         let requested = params.config.as_ref().map(parse_config).transpose()?.unwrap_or_default();
+        let ignored = [peer.ignored_config.as_slice(), &requested.ignored].concat();
         let revision = ProtocolVersion::negotiate(&params.protocol_version);
         let mut name = params.client_info.map(|info| info.name).unwrap_or_default();
         // The name is stored for the lifetime of the session.
         name.truncate(name.floor_char_boundary(MAX_CLIENT_NAME_BYTES));
         let existing = peer.session.as_ref().filter(|id| self.has_session(id, &peer.principal));
         let id = existing.cloned().unwrap_or_else(|| {
-            let id = self.sessions.open_session(&peer.principal);
+            let id = self.sessions.open_session(&peer.principal, peer.session.as_ref());
             *opened = Some(id.clone());
             id
         });
@@ -60,7 +62,7 @@ impl Service {
             client: Client { name: name.into() },
             revision,
             capabilities: ClientCapabilities::from_declaration(params.capabilities.as_ref()),
-            defaults: peer.defaults.or(requested),
+            defaults: peer.defaults.or(requested.defaults),
         };
         let names = self.name_style(peer, &handshake.client);
         let capabilities = server_info::capabilities(&*self.handler, handshake.capabilities);
@@ -70,12 +72,14 @@ impl Service {
         } else {
             implementation()
         };
-        Ok(MethodResult::new(jsonrpc::to_json(&json!({
+        let mut result = MethodResult::new(jsonrpc::to_json(&json!({
             "protocolVersion": revision.date(),
             "capabilities": capabilities,
             "serverInfo": implementation,
             "instructions": self.handler.tools().format_tool_names(server_info::INSTRUCTIONS, names),
-        }))))
+        })));
+        note_ignored_config(&mut result, &ignored);
+        Ok(result)
     }
 
     /// Runs a method. The result is marked if one of the reads for it may have been old.
@@ -93,6 +97,9 @@ impl Service {
             return outcome;
         }
         let mut outcome = self.run_method(context, method, params).await;
+        if let Ok(result) = &mut outcome {
+            note_ignored_config(result, &context.peer.ignored_config);
+        }
         if context.has_stale_reads() {
             match &mut outcome {
                 Ok(result) => drop(result.meta.insert(STALE.to_owned(), true.into())),
@@ -217,11 +224,12 @@ impl Service {
         if answer.as_ref().is_ok_and(|answer| answer.is_error) {
             context.request_metrics.record_tool_error();
         }
+        let sends_text = call.sends_text();
         self.result_or_input_request(
             context,
             "tools/call",
             tool.name,
-            answer.map(|answer| serialize_tool_result(&answer)),
+            answer.map(|answer| serialize_tool_result(&answer, sends_text)),
         )
     }
 
@@ -452,46 +460,10 @@ pub(crate) fn parse_params<'a, T: Deserialize<'a>>(
     let mut reader = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        let reason = error.into_inner();
+        let reason = plain_json_error(&error.into_inner());
         Failure::invalid_params(match path.as_str() {
             "." => format!("params: {reason}"),
             path => format!("params.{path}: {reason}"),
         })
     })
-}
-
-/// Reads the `config` of the handshake: an object, or base64 text as in the URL.
-fn parse_config(value: &Value) -> Result<RequestDefaults, Failure> {
-    let read = match value {
-        Value::String(text) => RequestDefaults::from_base64(text),
-        object => RequestDefaults::from_json(object.to_string().as_bytes()),
-    };
-    read.map_err(|error| Failure::invalid_params(format!("params.config: {error}")))
-}
-
-/// Serializes a tool result. Structured content is already JSON and is inserted unchanged.
-fn serialize_tool_result(answer: &CallToolResult) -> MethodResult {
-    let mut result = if answer.blocks.is_empty() {
-        let text = answer.text.as_ref().or(answer.structured.as_ref());
-        let text = jsonrpc::to_json(&text.map_or("", String::as_str));
-        format!(r#"{{"content":[{{"type":"text","text":{text}}}]"#)
-    } else {
-        format!(r#"{{"content":{}"#, jsonrpc::to_json(&answer.blocks))
-    };
-    if let Some(structured) = &answer.structured {
-        result.push_str(r#","structuredContent":"#);
-        result.push_str(structured);
-        let members = structured.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-        if let Some(members) = members.filter(|it| answer.is_flattened && !it.is_empty()) {
-            result.push(',');
-            result.push_str(members);
-        }
-    }
-    result.push_str(if answer.is_error { r#","isError":true}"# } else { r#","isError":false}"# });
-    let mut meta = answer.meta.clone().unwrap_or_default();
-    // The contract of clients that read a flattened result has no `_meta`.
-    if !answer.is_error && !answer.is_flattened {
-        meta.extend(server_info::untrusted_contents());
-    }
-    MethodResult { meta, ..MethodResult::new(result) }
 }

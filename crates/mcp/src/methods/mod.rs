@@ -6,3 +6,4 @@ pub(crate) mod key_scope;
 pub(crate) mod method_params;
 pub(crate) mod server_info;
 pub(crate) mod subscription;
+mod tool_result;

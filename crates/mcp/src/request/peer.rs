@@ -16,6 +16,8 @@ pub struct Peer {
     pub session: Option<SessionId>,
     /// Defaults from the query of the URL; they precede those of the session.
     pub defaults: RequestDefaults,
+    /// Keys of the `config` in the URL that have no meaning.
+    pub ignored_config: Vec<String>,
     /// Style of tool names from the URL.
     pub name_style: Option<NameStyle>,
     /// MCP headers of an HTTP request; `None` on other transports.

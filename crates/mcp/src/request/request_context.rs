@@ -7,8 +7,9 @@ use vademecum_core::auth::Principal;
 use vademecum_model::CancelFlag;
 
 use crate::{
-    ClientCapabilities, Failure, InputRequired, ItemTrail, LogLevel, Outbound, ProgressReporter,
-    RequestDefaults, Scope, message::jsonrpc, session::session_channel::SessionChannel,
+    Client, ClientCapabilities, Failure, InputRequired, ItemTrail, LogLevel, Outbound,
+    ProgressReporter, RequestDefaults, ResultText, Scope, message::jsonrpc,
+    session::session_channel::SessionChannel,
 };
 
 /// Context of one request, passed to the [`ServerHandler`](crate::ServerHandler).
@@ -58,6 +59,15 @@ pub(crate) struct ClientChannel {
 }
 
 impl RequestContext {
+    /// Returns whether the client gets a text beside structured content: unless it asks for none, or is known to
+    /// show its model only the structured content.
+    pub fn sends_text(&self) -> bool {
+        match self.defaults.text {
+            Some(text) => text == ResultText::Lines,
+            None => !Client { name: Arc::clone(&self.client) }.reads_structured_content(),
+        }
+    }
+
     /// Returns a progress reporter if the client sent a progress token.
     pub fn progress_reporter(&self) -> Option<ProgressReporter> {
         let token = self.client_channel.progress_token.clone()?;

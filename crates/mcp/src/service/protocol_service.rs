@@ -573,6 +573,7 @@ mod tests {
             principal: local_principal("ada".parse().unwrap()),
             session: None,
             defaults: RequestDefaults::default(),
+            ignored_config: Vec::new(),
             name_style: None,
             headers: None,
             call_permits: None,

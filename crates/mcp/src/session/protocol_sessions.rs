@@ -106,24 +106,44 @@ impl ProtocolSessions {
     }
 
     /// Opens a session that expires when idle.
-    pub(crate) fn open_session(&self, owner: &Principal) -> SessionId {
-        self.insert_session(owner, false)
+    /// `proposed` is the id that the client names; it is used if it has the form of an id and no other principal
+    /// has a session of this id.
+    pub(crate) fn open_session(
+        &self,
+        owner: &Principal,
+        proposed: Option<&SessionId>,
+    ) -> SessionId {
+        self.insert_session(owner, proposed, false)
     }
 
     /// Opens the session of a persistent connection. It never expires: the client may be silent for
     /// hours.
     pub(crate) fn open_connection_session(&self, owner: &Principal) -> SessionId {
-        self.insert_session(owner, true)
+        self.insert_session(owner, None, true)
     }
 
-    fn insert_session(&self, owner: &Principal, connected: bool) -> SessionId {
+    fn insert_session(
+        &self,
+        owner: &Principal,
+        proposed: Option<&SessionId>,
+        connected: bool,
+    ) -> SessionId {
         if !connected
             && self.records.len() >= self.limits.max_sessions.min(self.limits.max_per_user).get()
         {
             self.evict(owner.user());
         }
+        let record = SessionRecord::new(owner, connected);
+        let proposed = proposed.filter(|id| id.is_well_formed());
+        if let Some(id) = proposed {
+            let mut entry = self.records.entry(id.clone()).or_insert_with(|| record.clone());
+            if entry.owner == *owner {
+                *entry = record;
+                return id.clone();
+            }
+        }
         let id = SessionId::generate();
-        self.records.insert(id.clone(), SessionRecord::new(owner, connected));
+        self.records.insert(id.clone(), record);
         id
     }
 
@@ -280,9 +300,25 @@ mod tests {
     }
 
     #[test]
+    fn proposed_id_is_used_unless_it_is_taken() {
+        let sessions = sessions(Duration::from_mins(1), 10);
+        let wanted = SessionId::from_client("ada-on-tuesday");
+        let id = sessions.open_session(&user("ada"), Some(&wanted));
+        assert_eq!(id, wanted);
+        let eves = sessions.open_session(&user("eve"), Some(&wanted));
+        assert_ne!(eves, wanted);
+        assert!(sessions.find_session(&wanted, &user("eve")).is_none());
+        assert!(sessions.find_session(&wanted, &user("ada")).is_some());
+        for odd in ["", "short", "has a space", "ends\n-with-line", &"x".repeat(129)] {
+            let odd = SessionId::from_client(odd);
+            assert_ne!(sessions.open_session(&user("ada"), Some(&odd)), odd);
+        }
+    }
+
+    #[test]
     fn session_found_by_its_owner_only() {
         let sessions = sessions(Duration::from_mins(1), 10);
-        let id = sessions.open_session(&user("ada"));
+        let id = sessions.open_session(&user("ada"), None);
         assert!(sessions.find_session(&id, &user("ada")).is_some());
         assert!(sessions.find_session(&id, &user("eve")).is_none());
         assert!(
@@ -294,7 +330,7 @@ mod tests {
     #[test]
     fn idle_session_expires() {
         let sessions = sessions(Duration::ZERO, 10);
-        let id = sessions.open_session(&user("ada"));
+        let id = sessions.open_session(&user("ada"), None);
         assert!(sessions.find_session(&id, &user("ada")).is_none());
         assert_eq!(sessions.remove_expired(), [(user("ada"), id)]);
     }
@@ -303,7 +339,7 @@ mod tests {
     fn connection_session_never_expires() {
         let sessions = sessions(Duration::ZERO, 1);
         let id = sessions.open_connection_session(&user("ada"));
-        sessions.open_session(&user("ada"));
+        sessions.open_session(&user("ada"), None);
         assert!(sessions.remove_expired().iter().all(|(_, expired)| *expired != id));
         assert!(sessions.find_session(&id, &user("ada")).is_some());
         assert!(sessions.end_session(&id, &user("ada")));
@@ -312,7 +348,7 @@ mod tests {
     #[test]
     fn sessions_never_exceed_limit() {
         let sessions = sessions(Duration::from_mins(1), 2);
-        let ids: Vec<_> = (0..3).map(|_| sessions.open_session(&user("ada"))).collect();
+        let ids: Vec<_> = (0..3).map(|_| sessions.open_session(&user("ada"), None)).collect();
         let alive: Vec<_> =
             ids.iter().map(|id| sessions.find_session(id, &user("ada")).is_some()).collect();
         assert_eq!(alive, [false, true, true]);
@@ -322,13 +358,14 @@ mod tests {
     fn user_with_many_sessions_evicts_own() {
         let mut sessions = sessions(Duration::from_mins(1), 6);
         sessions.limits.max_per_user = NonZeroUsize::new(4).unwrap();
-        let adas = sessions.open_session(&user("ada"));
-        let eves: Vec<_> = (0..20).map(|_| sessions.open_session(&user("eve"))).collect();
+        let adas = sessions.open_session(&user("ada"), None);
+        let eves: Vec<_> = (0..20).map(|_| sessions.open_session(&user("eve"), None)).collect();
         assert!(sessions.find_session(&adas, &user("ada")).is_some());
         let alive = |id: &&SessionId| sessions.find_session(id, &user("eve")).is_some();
         assert_eq!(eves.iter().filter(alive).count(), 4);
         // The total limit is reached now, and eve has the most sessions.
-        let others = [sessions.open_session(&user("bob")), sessions.open_session(&user("cleo"))];
+        let others =
+            [sessions.open_session(&user("bob"), None), sessions.open_session(&user("cleo"), None)];
         assert!(sessions.find_session(&adas, &user("ada")).is_some());
         assert!(sessions.find_session(&others[0], &user("bob")).is_some());
         assert_eq!(eves.iter().filter(alive).count(), 3);

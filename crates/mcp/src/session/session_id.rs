@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use uuid::Uuid;
 
-/// Session id with 122 random bits. It identifies a session but grants no access.
+/// Session id with 122 random bits, or one that its client proposed. It identifies a session but grants no access.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SessionId(Arc<str>);
 
@@ -17,6 +17,11 @@ impl SessionId {
     /// Wraps a session id that a client sent. It need not exist.
     pub fn from_client(text: &str) -> Self {
         Self(text.into())
+    }
+
+    /// Returns whether an id that a client proposes has the form of one: 8 to 128 visible characters of ASCII.
+    pub(crate) fn is_well_formed(&self) -> bool {
+        (8..=128).contains(&self.0.len()) && self.0.bytes().all(|byte| byte.is_ascii_graphic())
     }
 
     /// Returns the id as text.

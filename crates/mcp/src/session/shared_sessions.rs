@@ -234,7 +234,7 @@ mod tests {
         let shared = SharedSessions { records: Arc::new(MemoryRecords::default()) };
         let (here, there) = (sessions(), sessions());
         let ada = local_principal("ada".parse().unwrap());
-        let id = here.open_session(&ada);
+        let id = here.open_session(&ada, None);
         let handshake = HandshakeResult {
             client: Client { name: "n".repeat(256).into() },
             revision: ProtocolVersion::from_date("2025-03-26").unwrap(),
@@ -257,13 +257,13 @@ mod tests {
         let records = Arc::new(MemoryRecords::default());
         let shared = SharedSessions { records: Arc::clone(&records) as Arc<dyn SessionRecords> };
         let (here, ada) = (sessions(), local_principal("ada".parse().unwrap()));
-        let ids: Vec<SessionId> = (0..25).map(|_| here.open_session(&ada)).collect();
+        let ids: Vec<SessionId> = (0..25).map(|_| here.open_session(&ada, None)).collect();
         for id in &ids {
             shared.save(&here, id, &ada).unwrap();
         }
         assert_eq!(records.lock().len(), 10, "the others were evicted before they were stored");
         for _ in 0..3 {
-            let id = here.open_session(&ada);
+            let id = here.open_session(&ada, None);
             shared.save(&here, &id, &ada).unwrap();
         }
         assert_eq!(records.lock().len(), 10);
@@ -274,7 +274,7 @@ mod tests {
         let shared = SharedSessions { records: Arc::new(MemoryRecords::default()) };
         let here = sessions();
         let ada = local_principal("ada".parse().unwrap());
-        let id = here.open_session(&ada);
+        let id = here.open_session(&ada, None);
         shared.save(&here, &id, &ada).unwrap();
         shared.records.remove(ada.user(), &id);
         shared.refresh(&here, &id, &ada, Freshness::Recent);
@@ -292,7 +292,7 @@ mod tests {
         let shared = SharedSessions { records: Arc::new(MemoryRecords::default()) };
         let (here, there, later) = (sessions(), sessions(), sessions());
         let ada = local_principal("ada".parse().unwrap());
-        let id = here.open_session(&ada);
+        let id = here.open_session(&ada, None);
         shared.save(&here, &id, &ada).unwrap();
         shared.refresh(&there, &id, &ada, Freshness::Now);
         assert!(there.find_session(&id, &ada).is_some());

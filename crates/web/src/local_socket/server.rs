@@ -226,6 +226,7 @@ fn peer(principal: Principal, names: Option<ToolNames>) -> Peer {
         principal,
         session: None,
         defaults: RequestDefaults::default(),
+        ignored_config: Vec::new(),
         name_style: match names {
             Some(ToolNames::Dotted) => Some(NameStyle::Dotted),
             Some(ToolNames::Underscored) => Some(NameStyle::Underscored),

@@ -119,6 +119,7 @@ impl PageRequest {
             principal,
             session: None,
             defaults: RequestDefaults::default(),
+            ignored_config: Vec::new(),
             name_style: None,
             headers: None,
             call_permits: None,
