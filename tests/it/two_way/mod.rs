@@ -2,6 +2,7 @@
 //! and edits of the files return.
 
 mod conflicts;
+mod daily_notes;
 mod edits;
 mod folders;
 mod moves;

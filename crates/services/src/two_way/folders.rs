@@ -1,8 +1,9 @@
 //! The followed folders of all users: those of the settings and those that users named at an import.
 
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -29,6 +30,8 @@ const TOOL_LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 pub struct FollowedFolders {
     configured: Arc<[(UserId, FollowedFolder)]>,
     limits: ReaderLimits,
+    /// For each user, the lock of the daily note.
+    pub(super) daily_notes: Mutex<HashMap<UserId, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 /// The file of a note that was changed by a tool.
@@ -56,7 +59,8 @@ impl FollowedFolders {
             };
             Ok((user, folder.clone()))
         });
-        Ok(Self { configured: configured.collect::<Result<_, _>>()?, limits })
+        let configured = configured.collect::<Result<_, _>>()?;
+        Ok(Self { configured, limits, daily_notes: Mutex::default() })
     }
 
     /// Returns the users with folders in the settings.

@@ -3,6 +3,7 @@
 //!
 //! Start with `sync`, then read `write_back`.
 
+mod daily_note;
 mod file_text;
 mod folders;
 mod follow;
@@ -10,6 +11,7 @@ mod note_file;
 mod sync;
 mod write_back;
 
+pub use daily_note::DailyNoteError;
 pub use folders::{FollowedFolders, NoteFileStatus};
 pub use follow::follow_folders;
 pub use sync::{SyncLock, SyncScope, sync_folder};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use vademecum_actors::CallError;
+use vademecum_actors::{CallError, error_chain};
 use vademecum_core::auth::Right;
 use vademecum_import::{InsertPlace, insert_text, replace_parts, set_properties};
 use vademecum_mcp::{RequestContext, ToolEffect};
@@ -63,10 +63,14 @@ impl Tool for NotesCreate {
 #[serde(deny_unknown_fields)]
 pub struct NotesAppend {
     /// `id` or `uri`.
-    note_id: String,
+    note_id: Option<String>,
     /// Text to add.
     content: Content,
-    /// Where: end (default), start, a heading as in `## Log` (end of its section), or a ^block (after it).
+    /// Where: end (default), start, a heading as in `## Log` (end of its section), or a ^block (after it). Or
+    /// without `note_id`: `daily note`, or `daily note ## Log`.
+    #[schemars(
+        description = "Where: end (default), start, a heading as in `## Log` (end of its section), or a ^block (after it). Without note_id: `daily note`, also with a heading."
+    )]
     at: Option<String>,
     /// Only if it still has this `version`.
     version: Option<PositiveNumber>,
@@ -90,20 +94,64 @@ impl Tool for NotesAppend {
         if text.is_empty() {
             return Err(CallError::Invalid("content: expected some text, got none".to_owned()));
         }
-        let place = self.at.as_deref().map_or(Ok(InsertPlace::End), InsertPlace::parse);
+        let in_daily_note = self.at.as_deref().and_then(strip_daily_note);
+        let place = match in_daily_note.or(self.at.as_deref()) {
+            None => Ok(InsertPlace::End),
+            Some("") if in_daily_note.is_some() => Ok(InsertPlace::End),
+            Some(at) => InsertPlace::parse(at),
+        };
         let place = place.map_err(|reason| CallError::Invalid(format!("at: {reason}")))?;
+        let note_id = match (self.note_id, in_daily_note) {
+            (Some(note_id), None) => note_id,
+            (None, Some(_)) if self.version.is_none() => {
+                return append_to_daily_note(services, call, place, text).await;
+            }
+            (_, Some(_)) => {
+                let problem = "note_id, version: leave them out, as `at` names the daily note";
+                return Err(CallError::Invalid(problem.to_owned()));
+            }
+            (None, None) => {
+                let problem = "note_id: is missing; pass it, or `daily note` as `at`";
+                return Err(CallError::Invalid(problem.to_owned()));
+            }
+        };
         let edit = match place {
             InsertPlace::End => Edit::Append(text),
             place => {
-                let path = note_path(services, call, &self.note_id).await?;
+                let path = note_path(services, call, &note_id).await?;
                 Edit::Rewrite(NoteRewrite::new(move |note| {
                     let content = insert_text(path.as_deref(), &note.content, &place, &text)?;
                     Ok(FieldReplacement { content: Some(content), ..FieldReplacement::default() })
                 }))
             }
         };
-        edit_note(services, call, Self::NAME, self.note_id, self.version, edit).await
+        edit_note(services, call, Self::NAME, note_id, self.version, edit).await
     }
+}
+
+/// Returns what follows the words `daily note`, if a place begins with them.
+fn strip_daily_note(at: &str) -> Option<&str> {
+    const DAILY_NOTE: &str = "daily note";
+    let at = at.trim();
+    let words = at.get(..DAILY_NOTE.len())?;
+    let rest = at.get(DAILY_NOTE.len()..)?;
+    let is_end = rest.is_empty() || rest.starts_with([' ', '#', '^']);
+    (words.eq_ignore_ascii_case(DAILY_NOTE) && is_end).then(|| rest.trim())
+}
+
+/// Adds a text to the daily note of today.
+async fn append_to_daily_note(
+    services: &ToolServices,
+    call: &RequestContext,
+    place: InsertPlace,
+    text: String,
+) -> ToolResult<WrittenItem> {
+    let user = call.principal.user();
+    let _turn = services.folders.lock_daily_note(user).await;
+    let library = services.registry.library(&call.principal);
+    let change = services.folders.change_of_daily_note(user, &library, place, text).await;
+    let change = change.map_err(|error| CallError::Invalid(error_chain(&error)))?;
+    apply_change(services, call, NotesAppend::NAME, SourceName::Notes, change).await
 }
 
 /// Replaces parts of a note.
