@@ -21,13 +21,14 @@ const EXTRA_TIME: Duration = Duration::from_secs(5);
 Examples:
   vademecum get notes://6f9619ff-8b86-d011-b42d-00c04fc964ff
   vademecum get \"Rye bread\"
+  vademecum get \"Rye bread#Crust\"
   vademecum get --mode snippet media://3
   vademecum get --as-of 2026-03-01 notes://6f9619ff-8b86-d011-b42d-00c04fc964ff
   vademecum get --json prompts://7
 
 Characters that control a terminal are shown as \u{fffd}; --raw and --json keep them.")]
 pub(super) struct Get {
-    /// URI of the item, as in a search result, or its title, file name or alias
+    /// URI of the item, as in a search result, or its title, file name or alias; with #Heading, a section
     item: String,
     /// Part to print: snippet, chunk, `chunk_with_siblings`, full or auto
     #[arg(long, default_value = "full")]

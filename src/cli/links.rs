@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use vademecum_model::Uri;
 
 use super::{
     common::CommonOptions,
@@ -19,9 +18,10 @@ use super::{
 Examples:
   vademecum links \"Rye bread\"
   vademecum links notes://6f9619ff-8b86-d011-b42d-00c04fc964ff --direction in
+  vademecum links \"Rye bread#Crust\"
   vademecum links \"Rye bread\" --depth 2 --json")]
 pub(super) struct Links {
-    /// URI of the item, as in a search result, or its title, file name or alias
+    /// URI of the item, as in a search result, or its title, file name or alias; with #Heading, a section
     item: String,
     /// Show the links in the item, the links to it, or both
     #[arg(long, value_parser = ["in", "out", "both"], default_value = "both")]
@@ -39,12 +39,8 @@ pub(super) struct Links {
 
 impl Links {
     pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
-        let uri = match self.item.parse::<Uri>() {
-            Ok(uri) => uri.to_string(),
-            Err(_) => find_by_name(common, &self.item).await?,
-        };
         let arguments = json!({
-            "uri": uri, "direction": self.direction, "depth": self.depth, "limit": self.limit,
+            "uri": self.item, "direction": self.direction, "depth": self.depth, "limit": self.limit,
         });
         let links = call_tool(common, "knowledge.links", &arguments).await?;
         if self.json {
@@ -54,13 +50,6 @@ impl Links {
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// Returns the URI of the item with a name.
-async fn find_by_name(common: &CommonOptions, name: &str) -> Result<String> {
-    let arguments = json!({ "title": name, "retrieval": { "mode": "snippet" } });
-    let item = call_tool(common, "knowledge.get", &arguments).await?;
-    Ok(str_or_empty(&item["meta"]["uri"]).to_owned())
 }
 
 /// Prints the lists of links, each item with its kind and context, and its URI below.

@@ -24,6 +24,9 @@ const MIN_WIDTH: usize = 20;
 Examples:
   vademecum list --source notes --after 2026-01-01
   vademecum list --after 7d
+  vademecum list --property 'rating=>=7' --property status=read
+  vademecum list --tasks open --folder Projects
+  vademecum list --links broken
   vademecum list --tag recipes --folder Kitchen/Bread --order title
   vademecum list --facet folders --facet tags")]
 pub(super) struct List {
@@ -36,6 +39,18 @@ pub(super) struct List {
     /// List notes in this folder or below it only
     #[arg(long, value_name = "FOLDER")]
     folder: Option<String>,
+    /// List items from this file, from this folder or from files that match a pattern only
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// List notes with this property only; may be repeated. A value may begin with >=, <=, >, < or !=; * is any
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_property)]
+    property: Vec<(String, String)>,
+    /// List notes with tasks in this state only, and the tasks
+    #[arg(long, value_parser = ["open", "done"])]
+    tasks: Option<String>,
+    /// List notes with broken links, notes to which none links, or notes without any links only
+    #[arg(long, value_parser = ["broken", "orphan", "unlinked"])]
+    links: Option<String>,
     /// List media of this type only; may be repeated
     #[arg(long = "type", value_name = "TYPE")]
     media_type: Vec<String>,
@@ -75,6 +90,16 @@ fn time_of_age(text: &str) -> String {
     age.map_or_else(|_| text.to_owned(), |age| Timestamp::before_now(age).to_string())
 }
 
+/// Reads `name=value`; the value may begin with a sign of comparison.
+fn parse_property(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("expected NAME=VALUE, such as rating=8 or 'rating=>=7'".to_owned()),
+    }
+}
+
 impl List {
     pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         let page = call_tool(common, "knowledge.list", &self.arguments()).await?;
@@ -100,6 +125,9 @@ impl List {
         ];
         let texts = [
             ("folder", self.folder.clone()),
+            ("path", self.path.clone()),
+            ("tasks", self.tasks.clone()),
+            ("links", self.links.clone()),
             ("after", self.after.as_deref().map(time_of_age)),
             ("before", self.before.as_deref().map(time_of_age)),
             ("as_of", self.as_of.clone()),
@@ -110,6 +138,11 @@ impl List {
         }
         for (name, value) in texts {
             arguments.extend(value.map(|value| (name.to_owned(), json!(value))));
+        }
+        if !self.property.is_empty() {
+            let conditions: Map<String, Value> =
+                self.property.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+            arguments.insert("properties".to_owned(), Value::Object(conditions));
         }
         arguments.insert("order_by".to_owned(), json!(self.order));
         arguments.insert("limit".to_owned(), json!(self.limit.unwrap_or(default_limit)));
@@ -136,6 +169,17 @@ fn print_page(page: &Value, width: Option<usize>) {
         let tags: Vec<String> = tags.map(|tag| format!("  #{}", single_line(tag))).collect();
         cut(&format!("{date}  {title}{}{}", folder.unwrap_or_default(), tags.concat()));
         print_line(&format!("            {}", str_or_empty(&item["uri"])));
+        for (name, value) in item["properties"].as_object().into_iter().flatten() {
+            cut(&format!("            {name}: {}", single_line(str_or_empty(value))));
+        }
+        for (mark, list) in [("-", "tasks"), ("broken:", "broken_links")] {
+            for text in item[list].as_array().into_iter().flatten() {
+                cut(&format!("            {mark} {}", single_line(str_or_empty(text))));
+            }
+        }
+        if let Some(omitted) = item["omitted_tasks"].as_u64() {
+            print_line(&format!("            and {omitted} more tasks"));
+        }
     }
     for (facet, counts) in page["facets"].as_object().into_iter().flatten() {
         print_line(&format!("{facet}:"));

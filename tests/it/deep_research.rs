@@ -163,11 +163,11 @@ fn fetch_includes_matched_message_of_long_conversation() {
 }
 
 #[test]
-fn search_and_fetch_reject_other_arguments() {
+fn search_and_fetch_reject_unknown_arguments() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
-    let problem = client.expect_tool_error("search", &json!({ "query": "lantern", "limit": 3 }));
-    assert!(problem.contains("limit"), "{problem}");
+    let problem = client.expect_tool_error("search", &json!({ "query": "lantern", "colour": 3 }));
+    assert!(problem.contains("colour"), "{problem}");
     let problem = client.expect_tool_error("fetch", &json!({ "id": "notes://1", "mode": "full" }));
     assert!(problem.contains("mode"), "{problem}");
     for id in ["1", "nowhere://1", "notes://", "notes://gone"] {

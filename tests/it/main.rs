@@ -36,6 +36,7 @@ mod connect;
 #[cfg(target_os = "linux")]
 mod connection_limits;
 mod contents_are_data;
+mod context_search_contract;
 mod conversations;
 mod custom_tools;
 mod databases;
@@ -130,6 +131,7 @@ mod rfc9700;
 mod schemas;
 mod search;
 mod second_factors;
+mod sections;
 mod security;
 mod segments;
 #[cfg(target_os = "linux")]
@@ -161,6 +163,8 @@ mod transcripts;
 mod tunnels;
 mod two_way;
 mod users;
+mod vault_lists;
+mod vault_tasks;
 mod vectors;
 mod websocket;
 mod word_languages;

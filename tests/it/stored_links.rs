@@ -45,7 +45,7 @@ fn links_of_an_earlier_library_are_read() {
 fn restore_former_tables(library: &Library) {
     let database = open_database_of_notes(library);
     let drop = "DROP TABLE links; DROP TABLE link_addresses; DROP TABLE link_names;
-                DROP TABLE link_items; DROP TABLE link_versions;";
+                DROP TABLE link_items; DROP TABLE link_versions; DROP TABLE note_properties;";
     database.execute_batch(drop).unwrap();
     database.execute_batch(include_str!("../../schemas/sqlite/shared/links.sql")).unwrap();
     let digests = include_str!("../../schemas/sqlite/chacha/0016_row_digests.sql");
@@ -62,8 +62,8 @@ fn restore_former_tables(library: &Library) {
                  ALTER TABLE conversations DROP COLUMN session;
                  ALTER TABLE conversations DROP COLUMN is_log;";
     database.execute_batch(later).unwrap();
-    // The versions of the keys of links, and of the columns that are dropped here.
-    let version = i64::try_from(Database::Chacha.migrations().len() - 3).unwrap();
+    // The versions of the keys of links and of properties, and of the columns that are dropped here.
+    let version = i64::try_from(Database::Chacha.migrations().len() - 4).unwrap();
     database.pragma_update(None, "user_version", version).unwrap();
 }
 

@@ -19,6 +19,7 @@ mod indexer;
 mod item_reading;
 mod library;
 mod library_copies;
+mod link_states;
 mod links;
 mod listing;
 mod mailbox;

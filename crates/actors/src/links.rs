@@ -31,8 +31,8 @@ const CONTEXTS_ON_PAGE: usize = 40;
 /// The links of one library, as far as its caller sees the items.
 #[derive(Debug)]
 pub struct LinkGraph {
-    sources: Vec<SourceHandle>,
-    deadline: Deadline,
+    pub(super) sources: Vec<SourceHandle>,
+    pub(super) deadline: Deadline,
 }
 
 /// A link, and the items at both ends.
@@ -88,6 +88,8 @@ pub struct ItemLinks {
     pub incoming: Vec<ResolvedLink>,
     /// The items that quote its text.
     pub quoting: Vec<ResolvedLink>,
+    /// Number of links in its text that are not read because it has too many.
+    pub omitted: usize,
 }
 
 impl LinkGraph {
@@ -137,6 +139,7 @@ impl LinkGraph {
         let has_out = direction != LinkDirection::In;
         let Some(item) = item_ref(&own.titles, uri) else { return Ok(None) };
         let text = own.text.take().unwrap_or_default();
+        let omitted = own.omitted;
         let of_kind = |kind| own.links.iter().filter(move |link| link.link.kind == kind);
         let quotes = of_kind(LinkKind::Quote).map(|link| link.link.target.clone()).collect();
         let lookup = LinkLookup {
@@ -171,7 +174,7 @@ impl LinkGraph {
         let shared = rarest_addresses(&of_kind(LinkKind::Address), shared, uri);
         let shared = shared.into_iter().filter_map(|link| with_ends(link, None, &titles));
         let shared = shared.collect();
-        Ok(Some(ItemLinks { item, out, quoted, shared, incoming, quoting }))
+        Ok(Some(ItemLinks { item, out, quoted, shared, incoming, quoting, omitted }))
     }
 
     /// Replaces links that were found by their keys by those in the texts of their items, which have contexts,
@@ -270,7 +273,7 @@ impl LinkGraph {
     }
 
     /// Looks up rows in all sources of which something is wanted.
-    async fn lookup(
+    pub(super) async fn lookup(
         &self,
         lookup_of: impl Fn(SourceName) -> LinkLookup,
     ) -> Result<LinkRows, SourceError> {
@@ -393,7 +396,7 @@ fn ids_in(source: SourceName, items: &[Uri]) -> Vec<String> {
     items.iter().filter(|uri| uri.source == source).map(|uri| uri.id.clone()).collect()
 }
 
-fn distinct(keys: impl Iterator<Item = LinkKey>) -> Vec<LinkKey> {
+pub(super) fn distinct(keys: impl Iterator<Item = LinkKey>) -> Vec<LinkKey> {
     let keys: BTreeSet<LinkKey> = keys.collect();
     keys.into_iter().collect()
 }

@@ -9,6 +9,7 @@ use vademecum_model::{
     Deadline, Facet, Filters, Hit, ListOrder, ListRequest, ListedItem, Listing, SourceName,
     Timestamp,
 };
+use vademecum_vault::links::NoteDetails;
 
 use super::{
     CallContext, CallError, SourceFailure, SourceHandle, SourceSelection,
@@ -45,6 +46,8 @@ pub struct ListPage {
     pub facets: Vec<(Facet, Vec<(String, usize)>)>,
     /// Number of items whose state at the requested time is not known.
     pub unknown: usize,
+    /// What the list shows of notes because of its conditions, by identifier.
+    pub details: HashMap<String, NoteDetails>,
     /// Sources that failed or exceeded the deadline; their items are missing.
     pub failed: Vec<SourceFailure>,
 }
@@ -128,7 +131,26 @@ async fn list_page(
     let page = merged.into_iter().skip(offset).collect();
     let (hits, unloaded) = load_hits(&sources, page, snippet_length, &deadline).await;
     failed.extend(unloaded);
-    Ok(ListPage { hits, total, facets, unknown: 0, failed })
+    let details = note_details(&sources, request, &hits, deadline).await?;
+    Ok(ListPage { hits, total, facets, unknown: 0, details, failed })
+}
+
+/// Reads what a list shows of its notes because of its conditions.
+async fn note_details(
+    sources: &[SourceHandle],
+    request: ListRequest,
+    hits: &[Hit],
+    deadline: Deadline,
+) -> Result<HashMap<String, NoteDetails>, CallError> {
+    let notes = sources.iter().find(|source| source.name() == SourceName::Notes);
+    let listed = hits.iter().filter(|hit| hit.source == SourceName::Notes);
+    let items: Vec<String> = listed.map(|hit| hit.uri.id.clone()).collect();
+    match notes {
+        Some(notes) if request.has_note_conditions() && !items.is_empty() => {
+            Ok(notes.note_details(request, items, deadline).await?)
+        }
+        _ => Ok(HashMap::new()),
+    }
 }
 
 /// Lists the items of each source as they were at a time, and merges them.

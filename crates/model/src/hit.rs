@@ -62,6 +62,9 @@ pub struct Hit {
     /// Notes only: the folder of the imported file, below the one that was imported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
+    /// The imported file: its path below the imported folder for a note, else its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// Media only: time of the match in the recording, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_ms: Option<u64>,
@@ -179,6 +182,7 @@ impl Hit {
             media_type: None,
             url: None,
             folder: None,
+            path: None,
             start_ms: None,
             conversation_id: None,
             message_id: None,
@@ -233,4 +237,8 @@ pub struct Loc {
     pub message_index: Option<usize>,
     /// Characters and prompts: the field that matched.
     pub field: Option<String>,
+    /// Media: the time in the recording, in milliseconds: the `start_ms` of a hit.
+    pub start_ms: Option<u64>,
+    /// Notes, media and collections: heading of the section to read, or a block as `^id`.
+    pub heading: Option<String>,
 }

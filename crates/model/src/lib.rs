@@ -14,6 +14,7 @@ mod item_access;
 mod item_ref;
 mod listing;
 mod origin;
+mod property;
 mod range;
 mod retrieval;
 mod score_threshold;
@@ -46,9 +47,10 @@ pub use hit::{Highlight, Hit, Loc, ScoreType};
 pub use item_access::{ItemAccess, SourceAccess, matches_pattern, pattern_to_like};
 pub use item_ref::{Backlinks, ItemRef};
 pub use listing::{
-    Facet, FacetCounts, ItemName, ListOrder, ListRequest, ListedItem, Listing, NameForm,
+    Facet, FacetCounts, ItemName, ListOrder, ListRequest, ListedItem, Listing, NameForm, path_globs,
 };
 pub use origin::{ContentOrigin, DerivedFrom, OriginSet, Provenance, UnknownOrigin};
+pub use property::{LinkState, PropertyCondition, PropertyValue, TaskState};
 pub use range::{PageRequest, Range};
 pub use retrieval::{Preferences, Retrieval, RetrievalMode, RetrievalOptions};
 pub use score_threshold::ScoreThreshold;

@@ -1,14 +1,14 @@
 //! Lists of items without a query, and the names by which an item is found.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     path::{MAIN_SEPARATOR, Path},
 };
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Filters, Uri, json_list};
+use super::{Filters, PropertyCondition, TaskState, Uri, json_list};
 
 /// A request to list the items of a source.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,14 @@ pub struct ListRequest {
     pub filters: Filters,
     /// Notes: only those in this folder or below it. The names of nested folders are separated by `/`.
     pub folder: Option<String>,
+    /// Only items from the files that a path means, as described at [`path_globs`].
+    pub path: Option<String>,
+    /// Notes: only those whose properties pass all of these.
+    pub properties: Vec<PropertyCondition>,
+    /// Notes: only those with a task in this state.
+    pub tasks: Option<TaskState>,
+    /// Only these items, by identifier.
+    pub only: Option<HashSet<String>>,
     /// Order of the items.
     pub order: ListOrder,
     /// Maximum number of items to return.
@@ -31,6 +39,11 @@ impl ListRequest {
         let names = self.folder.as_deref()?.split(['/', '\\']).map(str::trim);
         let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
         (!names.is_empty()).then(|| names.join("\n").to_ascii_lowercase())
+    }
+
+    /// Returns whether the rows of properties and tasks of notes decide which of them pass.
+    pub fn has_note_conditions(&self) -> bool {
+        !self.properties.is_empty() || self.tasks.is_some()
     }
 }
 
@@ -132,6 +145,16 @@ impl ItemName {
         }
     }
 
+    /// Returns a name of the same kind.
+    #[must_use]
+    pub fn with_text(&self, text: &str) -> Self {
+        match self {
+            Self::Title(_) => Self::Title(text.to_owned()),
+            Self::Path(_) => Self::Path(text.to_owned()),
+            Self::Url(_) => Self::Url(text.to_owned()),
+        }
+    }
+
     /// Returns the forms of the name, in the order in which they are tried.
     pub fn forms(&self) -> Vec<NameForm> {
         match self {
@@ -184,6 +207,25 @@ fn path_patterns(path: &str) -> Vec<String> {
     }
 }
 
+/// Returns the patterns, for GLOB, of the origins in lower case that a path means: with `*` and `?` any file
+/// that it matches, else the file, with any extension if it has none, or all files in the folder.
+pub fn path_globs(path: &str) -> Vec<String> {
+    let path =
+        path.trim().trim_start_matches("file://").trim_start_matches("./").to_ascii_lowercase();
+    let path = path.trim_end_matches(['/', '\\']).replace('/', std::path::MAIN_SEPARATOR_STR);
+    let begin = if Path::new(&path).is_absolute() {
+        "file:".to_owned()
+    } else {
+        format!("file:*{MAIN_SEPARATOR}")
+    };
+    let pattern = format!("{begin}{}", path.replace('[', "[[]"));
+    if path.contains(['*', '?']) {
+        return vec![pattern.clone(), format!("{pattern}#*")];
+    }
+    let folder = format!("{pattern}{MAIN_SEPARATOR}*");
+    vec![pattern.clone(), format!("{pattern}#*"), format!("{pattern}.?*"), folder]
+}
+
 /// Returns the forms of a web address that name the same page: with either scheme, and with or
 /// without the slash at its end and the part after `#`.
 fn url_forms(url: &str) -> Vec<String> {
@@ -220,6 +262,17 @@ mod tests {
         let sep = MAIN_SEPARATOR;
         assert_eq!(path_patterns("./a*b/c.md"), [format!("file:*{sep}a[*]b{sep}c.md")]);
         assert_eq!(path_patterns("c"), [format!("file:*{sep}c"), format!("file:*{sep}c.?*")]);
+    }
+
+    #[test]
+    fn path_means_file_folder_or_pattern() {
+        let sep = MAIN_SEPARATOR;
+        let globs = path_globs("Projects/House/");
+        assert!(globs.contains(&format!("file:*{sep}projects{sep}house{sep}*")), "{globs:?}");
+        assert!(globs.contains(&format!("file:*{sep}projects{sep}house.?*")), "{globs:?}");
+        let globs = path_globs("journal/2026-*.md");
+        assert_eq!(globs[0], format!("file:*{sep}journal{sep}2026-*.md"));
+        assert_eq!(globs.len(), 2, "{globs:?}");
     }
 
     #[test]

@@ -111,6 +111,81 @@ pub fn parse_headings(text: &str) -> Vec<Heading> {
     headings
 }
 
+/// Maximum number of headings that are named.
+const MAX_NAMED_HEADINGS: usize = 30;
+
+/// Returns the titles of the first sections of a text.
+pub fn section_names(text: &str) -> Vec<String> {
+    let headings = section_headings(text).into_iter().take(MAX_NAMED_HEADINGS);
+    headings.map(|heading| heading.title.trim().to_owned()).collect()
+}
+
+/// Returns the bytes of a section: from its heading to the next one of the same or a higher level. Titles are
+/// compared without case; `A#B` is the section B in A, and `^id` the line with this block identifier.
+pub fn find_section(text: &str, name: &str) -> Option<Range<usize>> {
+    if let Some(block) = name.trim().strip_prefix('^') {
+        return find_block(text, block);
+    }
+    let headings = section_headings(text);
+    let end_of = |heading: &Heading| {
+        let next = headings.iter().find(|it| it.at > heading.at && it.level <= heading.level);
+        next.map_or(text.len(), |next| next.at)
+    };
+    let find_in = |inside: Range<usize>, title: &str| {
+        let title = title.trim().to_lowercase();
+        let is_meant =
+            |it: &&Heading| inside.contains(&it.at) && it.title.trim().to_lowercase() == title;
+        headings.iter().find(is_meant).map(|found| found.at..end_of(found))
+    };
+    find_in(0..text.len(), name).or_else(|| {
+        let mut titles = name.split('#').filter(|title| !title.trim().is_empty());
+        titles.try_fold(0..text.len(), find_in)
+    })
+}
+
+/// Returns the headings of a Markdown text; without any, those of Org mode and of the blocks of Logseq.
+fn section_headings(text: &str) -> Vec<Heading> {
+    let headings = parse_headings(text);
+    if !headings.is_empty() {
+        return headings;
+    }
+    let mut at = 0;
+    let mut found = Vec::new();
+    for line in bounded_markup(text).split_inclusive('\n') {
+        let bare = line.trim_start().trim_start_matches("- ");
+        let mark = if bare.starts_with('#') { '#' } else { '*' };
+        let title = if mark == '#' { bare } else { line }.trim_start_matches(mark);
+        let level = if mark == '#' { bare.len() } else { line.len() } - title.len();
+        if (1..=9).contains(&level) && title.starts_with(' ') && !title.trim().is_empty() {
+            let level = u8::try_from(level).unwrap_or(u8::MAX);
+            found.push(Heading { at, level, title: title.trim().to_owned() });
+        }
+        at += line.len();
+    }
+    found
+}
+
+/// Returns the line that ends with a block identifier, or the paragraph before the line that consists of it.
+fn find_block(text: &str, block: &str) -> Option<Range<usize>> {
+    let mark = format!("^{}", block.trim());
+    let mut paragraph = 0;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let end = at + line.len();
+        let before = line.trim_end().strip_suffix(&mark);
+        match before {
+            Some(before) if before.trim().is_empty() => return Some(paragraph..end),
+            Some(before) if before.ends_with(char::is_whitespace) => return Some(at..end),
+            _ => {}
+        }
+        if line.trim().is_empty() {
+            paragraph = end;
+        }
+        at = end;
+    }
+    None
+}
+
 /// Expands a range to whole lines, but not before `earliest`.
 fn expand_to_lines(text: &str, place: &Range<usize>, earliest: usize) -> Range<usize> {
     let before = text.get(earliest..place.start).unwrap_or_default();
@@ -141,6 +216,21 @@ mod tests {
             MarkdownBlock::Atomic(place) => ('=', &text[place]),
         };
         parse_blocks(text).into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn sections_are_found_by_title_path_and_block() {
+        let text = "# A\none\n## Log\nx ^b-1\n# B\n## log\ny\n\nlast\n^b2\n";
+        let section = |name: &str| find_section(text, name).and_then(|it| text.get(it));
+        assert_eq!(section("a"), Some("# A\none\n## Log\nx ^b-1\n"));
+        assert_eq!(section("Log"), Some("## Log\nx ^b-1\n"));
+        assert_eq!(section("B#Log"), Some("## log\ny\n\nlast\n^b2\n"));
+        assert_eq!(section("^b-1"), Some("x ^b-1\n"));
+        assert_eq!(section("^b2"), Some("last\n^b2\n"));
+        assert_eq!((section("C"), section("A#y"), section("^b")), (None, None, None));
+        let org = "* A\none\n** B\n* C\n";
+        assert_eq!(find_section(org, "A"), Some(0..13));
+        assert_eq!(section_names("- # A\n  - ## B\n"), ["A", "B"]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod library_folders;
 pub mod migrate;
 pub mod permalink;
 pub mod progress;
+pub mod template;
 pub mod text;
 pub mod topic_map;
 pub mod two_way;

@@ -1,9 +1,6 @@
 //! Origins of items, so that a repeated import updates items instead of duplicating them.
 
-use std::{
-    collections::{HashMap, HashSet},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
 use rusqlite::named_params;
 use serde_json::json;
@@ -114,14 +111,14 @@ pub fn remove_imported(
     Ok(was_there)
 }
 
-/// Returns those of the items that were imported.
+/// Returns those of the items that were imported, with their origins. A file is preferred to others.
 pub(crate) fn imported_items(
     reader: &Reader<'_>,
     source: SourceName,
     items: &[&str],
-) -> Result<HashSet<String>, StoreError> {
+) -> Result<HashMap<String, String>, StoreError> {
     if items.is_empty() {
-        return Ok(HashSet::new());
+        return Ok(HashMap::new());
     }
     let found = reader.query_all(
         include_str!("sql/imported_items.sql"),
@@ -130,9 +127,23 @@ pub(crate) fn imported_items(
             ":source": source.as_str(),
             ":own_digest": OWN_DIGEST,
         },
-        |row| row.get("item"),
+        |row| Ok((row.get("item")?, row.get("origin")?)),
     )?;
+    // The last one of several origins of an item is kept.
     Ok(found.into_iter().collect())
+}
+
+/// Returns the path of the file of an origin below the imported folder; `folder` is the part of it that is known.
+pub(crate) fn shown_path(origin: &str, folder: Option<&str>) -> Option<String> {
+    let path = origin.strip_prefix("file:")?;
+    let name = path.rsplit(['/', '\\']).next()?;
+    // An item of an export has a number or an identifier after the name of the file.
+    let name = match name.split_once('#') {
+        Some((file, part)) if file.contains('.') && !part.contains('.') => file,
+        _ => name,
+    };
+    let folder = folder.map(|folder| format!("{folder}/")).unwrap_or_default();
+    (!name.is_empty()).then(|| format!("{folder}{name}"))
 }
 
 /// Records that an item was written in the library. Importing an export of it updates the same

@@ -3,7 +3,7 @@
 //! A statement returns all items that pass the filters, with short columns that an index has. One pass
 //! over its rows counts them, counts their facets, and keeps the first in the requested order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Row, named_params, types::ValueRef};
 use serde_json::Value;
@@ -50,6 +50,11 @@ pub(crate) fn list_items(
         if !hidden.is_empty() && hidden.binary_search(&row.get("key")?).is_ok() {
             return Ok(());
         }
+        if let Some(only) = &request.only
+            && !is_among(row, only)?
+        {
+            return Ok(());
+        }
         total += 1;
         if facets.contains_key(&Facet::Tags) {
             ids.push(match row.get_ref("id")? {
@@ -75,6 +80,14 @@ pub(crate) fn list_items(
         tags.extend(counted.into_iter().map(|(tag, n)| (tag, usize::try_from(n).unwrap_or(0))));
     }
     Ok(Listing { items: first.finish(), total, facets })
+}
+
+/// Returns whether the item of a row is one of these.
+fn is_among(row: &Row<'_>, items: &HashSet<String>) -> rusqlite::Result<bool> {
+    Ok(match row.get_ref("id")? {
+        ValueRef::Integer(id) => items.contains(&id.to_string()),
+        id => items.contains(id.as_str()?),
+    })
 }
 
 /// Counts the facets that a row itself has.

@@ -8,7 +8,8 @@ use std::{fmt::Display, sync::Arc};
 use vademecum_fts5::detect_language;
 use vademecum_model::{ItemId, Loc, Retrieval, RetrievalMode, SourceName};
 use vademecum_search::{
-    ChunkSizes, ChunkSpan, FtsQuery, ItemFields, Passage, read_passage, split_into_chunks,
+    ChunkSizes, ChunkSpan, FtsQuery, ItemFields, Passage, find_section, read_passage,
+    section_names, split_into_chunks,
 };
 
 use crate::SourceError;
@@ -23,9 +24,38 @@ pub fn read_located_passage(
     retrieval: &Retrieval,
     about: &[Arc<FtsQuery>],
 ) -> Result<Passage, SourceError> {
+    if let Some(heading) = &retrieval.loc.heading {
+        return read_section(text, heading, retrieval);
+    }
     let loc = resolve_loc(text, stored, retrieval)?;
     let retrieval = Retrieval { loc, ..retrieval.clone() };
     let passage = read_passage(text, stored, &retrieval, about);
+    Ok(Passage { language: detect_language(text), ..passage })
+}
+
+/// Reads a section, or its beginning if it is longer than an answer; in mode `snippet`, a snippet at its
+/// beginning.
+fn read_section(text: &str, heading: &str, retrieval: &Retrieval) -> Result<Passage, SourceError> {
+    let section = find_section(text, heading).ok_or_else(|| {
+        let names = section_names(text);
+        let exists = match names.as_slice() {
+            [] => "this text has no headings".to_owned(),
+            names => format!("this text has the headings {}", names.join("; ")),
+        };
+        missing_place("heading", heading, exists)
+    })?;
+    let before = text.get(..section.start).unwrap_or_default().chars().count();
+    let length = text.get(section).unwrap_or_default().chars().count();
+    let is_snippet = retrieval.mode == RetrievalMode::Snippet;
+    let budget = retrieval.max_chars.unwrap_or(Retrieval::MAX_RESPONSE_CHARS);
+    let retrieval = Retrieval {
+        mode: if is_snippet { RetrievalMode::Snippet } else { RetrievalMode::Full },
+        loc: Loc { approx_offset: Some(before), ..Loc::default() },
+        offset: before.max(retrieval.offset.min(before + length)),
+        max_chars: Some(budget.min((before + length).saturating_sub(retrieval.offset.max(before)))),
+        ..retrieval.clone()
+    };
+    let passage = read_passage(text, &[], &retrieval, &[]);
     Ok(Passage { language: detect_language(text), ..passage })
 }
 
@@ -61,14 +91,16 @@ pub fn check_loc(source: SourceName, id: &ItemId, loc: &Loc) -> Result<(), Sourc
         ("chunk_index", is_chat && loc.chunk_index.is_some()),
         ("chunk_uuid", is_chat && loc.chunk_uuid.is_some()),
         ("field", !has_fields && loc.field.is_some()),
+        ("heading", (is_chat || has_fields) && loc.heading.is_some()),
+        ("start_ms", source != SourceName::Media && loc.start_ms.is_some()),
         ("media_id", source != SourceName::Media && loc.media_id.is_some()),
     ];
     if let Some((name, _)) = foreign.iter().find(|(_, is_foreign)| *is_foreign) {
         let exist = match source {
             SourceName::Chats => "message_id and message_index",
             SourceName::Characters | SourceName::Prompts => "field and approx_offset",
-            SourceName::Media => "chunk_index, chunk_uuid and approx_offset",
-            SourceName::Notes | SourceName::Collections => "chunk_index and approx_offset",
+            SourceName::Media => "chunk_index, chunk_uuid, approx_offset, start_ms and heading",
+            SourceName::Notes | SourceName::Collections => "chunk_index, approx_offset and heading",
         };
         return Err(SourceError::Refused(format!("{name}: a location in {source} has {exist}")));
     }
@@ -200,6 +232,24 @@ mod tests {
         };
         assert_eq!(reason(read(6)), "approx_offset 6: this text has 5 characters");
         assert_eq!(read(5).unwrap().text, "short");
+    }
+
+    #[test]
+    fn section_is_read_whole_or_in_part() {
+        let text = "Ö\n# A\none\n## B\ntwo\n# C\nthree";
+        let read = |heading: &str, mode, max_tokens| {
+            let loc = Loc { heading: Some(heading.to_owned()), ..Loc::default() };
+            let budget = Retrieval { max_chars: max_tokens, ..retrieval(mode, loc) };
+            read_located_passage(text, &[], &budget, &[])
+        };
+        let section = read("a", RetrievalMode::Chunk, None).unwrap();
+        assert_eq!(section.text, "# A\none\n## B\ntwo\n");
+        assert_eq!((section.range.start, section.range.end), (2, 20));
+        assert_eq!(read("A", RetrievalMode::Full, Some(4)).unwrap().text, "# A\n");
+        assert_eq!(read("C", RetrievalMode::Snippet, None).unwrap().range.start, 20);
+        let missing = reason(read("D", RetrievalMode::Chunk, None));
+        assert_eq!(missing, "heading D: this text has the headings A; B; C");
+        assert!(read("B", RetrievalMode::ChunkWithSiblings, None).unwrap().text.contains("two"));
     }
 
     #[test]

@@ -7,7 +7,10 @@ use serde_json::json;
 use vademecum_model::{ContentOrigin, DerivedFrom, Hit, OriginSet, Provenance, SourceName};
 use vademecum_store::{Reader, StoreError, Writer};
 
-use crate::{Source, import_origins::imported_items};
+use crate::{
+    Source,
+    import_origins::{imported_items, shown_path},
+};
 
 /// Deletes all rows about an item.
 const DELETE_SQL: &str = "DELETE FROM provenance WHERE source = :source AND item = :item";
@@ -118,17 +121,15 @@ pub fn copy_provenance(
     known.get(from).map_or(Ok(()), |known| add_provenance(writer, source, to, known))
 }
 
-/// Sets where the contents of hits of a source come from, and which agents wrote them.
+/// Sets where the contents of hits of a source come from, their files, and which agents wrote them.
 pub fn set_content_origins<'h>(
     reader: &Reader<'_>,
     source: SourceName,
     hits: impl IntoIterator<Item = &'h mut Hit>,
 ) -> Result<(), StoreError> {
     let hits: Vec<&mut Hit> = hits.into_iter().collect();
-    let unknown = hits.iter().filter(|hit| hit.known_origin().is_none());
-    let unknown: Vec<&str> = unknown.map(|hit| hit.uri.id.as_str()).collect();
-    let imported = imported_items(reader, source, &unknown)?;
     let all: Vec<&str> = hits.iter().map(|hit| hit.uri.id.as_str()).collect();
+    let imported = imported_items(reader, source, &all)?;
     let written = match source {
         // Agents write no documents of collections.
         SourceName::Collections => HashMap::new(),
@@ -137,10 +138,12 @@ pub fn set_content_origins<'h>(
     for hit in hits {
         let own = match hit.known_origin() {
             Some(origin) => origin,
-            None if imported.contains(&hit.uri.id) => ContentOrigin::ImportedFile,
+            None if imported.contains_key(&hit.uri.id) => ContentOrigin::ImportedFile,
             None => ContentOrigin::Own,
         };
         hit.origin = own;
+        let origin = imported.get(&hit.uri.id);
+        hit.path = origin.and_then(|origin| shown_path(origin, hit.folder.as_deref()));
         let Some(known) = written.get(&hit.uri.id) else { continue };
         // A text of a stranger stays one after a change by an agent.
         hit.origin = own.max(ContentOrigin::Agent);
@@ -186,7 +189,7 @@ pub fn origins_of_items(
         let mut origins = written.get(*item).map_or_else(OriginSet::default, |known| known.origins);
         origins.insert(match kind {
             Some(origin) => origin,
-            None if imported.contains(*item) => ContentOrigin::ImportedFile,
+            None if imported.contains_key(*item) => ContentOrigin::ImportedFile,
             None => ContentOrigin::Own,
         });
         found.insert((*item).to_owned(), origins);

@@ -6,6 +6,8 @@ const JOURNAL_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/journa
 const LINKS_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/links.sql");
 /// The tables of links in fewer bytes, the same in each database with items.
 const LINKS_BY_KEY_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/links_by_key.sql");
+/// The properties and tasks of notes, the same in each database with items.
+const PROPERTIES_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/properties.sql");
 /// The tables about the agents that wrote items, the same in each database with items.
 const PROVENANCE_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/provenance.sql");
 /// The state of a file that follows an archive, the same in each database that can.
@@ -33,6 +35,7 @@ const CHACHA_MIGRATIONS: &[&str] = &[
     LINKS_BY_KEY_SCHEMA,
     include_str!("../../../schemas/sqlite/chacha/0019_link_digests.sql"),
     include_str!("../../../schemas/sqlite/chacha/0020_sessions.sql"),
+    PROPERTIES_SCHEMA,
 ];
 
 /// A database of a library, or of the server.
@@ -116,6 +119,7 @@ impl Database {
                 LINKS_BY_KEY_SCHEMA,
                 include_str!("../../../schemas/sqlite/media/0016_link_digests.sql"),
                 include_str!("../../../schemas/sqlite/media/0017_file_names.sql"),
+                PROPERTIES_SCHEMA,
             ],
             Self::Prompts => &[
                 include_str!("../../../schemas/sqlite/prompts/0001_core.sql"),
@@ -132,6 +136,7 @@ impl Database {
                 include_str!("../../../schemas/sqlite/prompts/0012_access_keys.sql"),
                 LINKS_BY_KEY_SCHEMA,
                 include_str!("../../../schemas/sqlite/prompts/0014_link_digests.sql"),
+                PROPERTIES_SCHEMA,
             ],
             Self::Imports => &[
                 include_str!("../../../schemas/sqlite/imports/0001_files.sql"),

@@ -25,6 +25,8 @@ pub(super) struct SearchAnswer {
     pub(super) shape: Shape,
     /// Whether lines of text are sent beside the JSON.
     pub(super) wants_text: bool,
+    /// Whether a text is sent at all.
+    pub(super) sends_text: bool,
     /// Whether invisible characters are removed.
     pub(super) is_cleaned: bool,
     /// Address of the pages, for the permalinks of compact results.
@@ -73,12 +75,12 @@ impl SearchAnswer {
     }
 
     fn count_tokens(self, pause: fn()) -> usize {
-        let is_cleaned = self.is_cleaned;
+        let (is_cleaned, sends_text) = (self.is_cleaned, self.sends_text);
         let Ok(sent) = to_tool_result(self.build(pause), None, is_cleaned) else {
             return usize::MAX;
         };
         // Without a text of its own, the answer has the JSON as text, too.
-        let text = sent.text.as_ref().or(sent.structured.as_ref());
+        let text = sent.text.as_ref().or(sent.structured.as_ref()).filter(|_| sends_text);
         let parts = [text, sent.structured.as_ref()];
         parts.into_iter().flatten().map(|part| estimate_tokens(part)).sum()
     }
@@ -86,7 +88,7 @@ impl SearchAnswer {
     fn build(self, pause: fn()) -> ToolOutput<SearchResponse<SearchResults>> {
         let ToolOutput { output, text: _, meta } = unrecorded_output(self.page, self.session);
         // A client that requests a shape reads the JSON and needs no other text.
-        let has_text = self.wants_text && self.shape == Shape::Full;
+        let has_text = self.wants_text && self.sends_text && self.shape == Shape::Full;
         let text = has_text.then(|| render_page(&self.query, &output, pause));
         let output = output.map_results(|hits| match self.shape {
             Shape::Full => SearchResults::Full(hits),

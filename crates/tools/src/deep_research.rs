@@ -1,28 +1,48 @@
-//! `search` and `fetch` for deep-research clients: exactly one argument each, and compact results.
+//! `search` and `fetch` for deep-research clients: one listed argument each, and compact results.
+
+use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vademecum_actors as actors;
-use vademecum_actors::CallError;
+use vademecum_actors::{CallError, Spelling};
 use vademecum_core::config::RepeatedResults;
-use vademecum_mcp::{RequestContext, Toolset};
+use vademecum_mcp::{RequestContext, Scope, Toolset};
 use vademecum_model::{RetrievalMode, RetrievalOptions, SourceName, Uri};
 
 use super::{
-    Tool, ToolOutput, ToolResult, ToolServices, input::KnowledgeFilters, output::CompactHit,
-    page_output::page_output, render::content_text, resources::read_on_sentence, results_app,
+    Tool, ToolOutput, ToolResult, ToolServices,
+    input::{AsOfInput, split_uri},
+    knowledge::{KnowledgeSearch, SearchDefaults},
+    output::CompactHit,
+    page_output::page_output,
+    render::content_text,
+    resources::read_on_sentence,
+    results_app,
 };
 use crate::session_calls::read_of_uri;
 
-/// Maximum number of results of a search.
-const MAX_RESULTS: usize = 20;
+/// `search`: `knowledge.search` with compact results. Its schema has the one argument of the contract; the optional
+/// ones of `knowledge.search` are taken, too.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct DeepResearchSearch(KnowledgeSearch);
 
-/// `search`: `knowledge.search` with compact results.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DeepResearchSearch {
-    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
+/// The listed argument of `search`.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct SearchArgument {
+    /// A question or words.
     query: String,
+}
+
+impl JsonSchema for DeepResearchSearch {
+    fn schema_name() -> Cow<'static, str> {
+        "DeepResearchSearch".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        SearchArgument::json_schema(generator)
+    }
 }
 
 /// Result of `search`.
@@ -46,20 +66,11 @@ impl Tool for DeepResearchSearch {
         services: &ToolServices,
         call: &RequestContext,
     ) -> ToolResult<Self::Output> {
-        let search = actors::SearchRequest {
-            query: self.query,
-            selections: KnowledgeFilters::default().into_selections(&SourceName::ALL),
-            order: None,
-            limit: MAX_RESULTS,
-            offset: 0,
-            snippet_length: None,
-            highlight: false,
-            preferences: call.defaults.preferences,
-            repeated: RepeatedResults::Show,
-            vector_query: None,
-            spelling: actors::Spelling::Suggest,
-        };
-        let page = services.search_session(call, call.scope.as_ref(), search).await?;
+        let handle = self.0.session().map(|handle| Scope::Handle(handle.to_owned()));
+        let scope = handle.as_ref().or(call.scope.as_ref());
+        let defaults =
+            SearchDefaults { spelling: Spelling::Suggest, repeated: RepeatedResults::Show };
+        let page = self.0.search_page(services, call, scope, defaults).await?;
         let mut replied = page_output(call, page, None);
         if let Some(offset) = replied.output.next_offset {
             // The contract has no field for further results.
@@ -79,13 +90,25 @@ impl Tool for DeepResearchSearch {
     }
 }
 
-/// `fetch`: `knowledge.get` with a compact result.
+/// `fetch`: `knowledge.get` with a compact result. Its schema has the one argument of the contract.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeepResearchFetch {
     /// The `id` of a result.
     #[schemars(description = "")]
     id: String,
+    /// What to read, as `knowledge.get` takes it; default the whole text. Not listed.
+    #[schemars(skip)]
+    retrieval: Option<RetrievalOptions>,
+    /// The item as it was at a time or version. Not listed.
+    #[schemars(skip)]
+    as_of: Option<AsOfInput>,
+    /// Keep invisible characters. Not listed.
+    #[schemars(skip)]
+    raw: Option<bool>,
+    /// Source of an `id` that is no URI. Not listed.
+    #[schemars(skip)]
+    source: Option<SourceName>,
 }
 
 impl Tool for DeepResearchFetch {
@@ -96,18 +119,30 @@ impl Tool for DeepResearchFetch {
     const HAS_LONG_RESULTS: bool = true;
     type Output = CompactHit;
 
+    fn wants_raw(&self) -> bool {
+        self.raw == Some(true)
+    }
+
     async fn call(
         self,
         services: &ToolServices,
         call: &RequestContext,
     ) -> ToolResult<Self::Output> {
-        let uri: Uri =
-            self.id.parse().map_err(|error| CallError::Invalid(format!("id: {error}")))?;
+        let uri: Uri = match self.source {
+            Some(source) if !self.id.contains("://") => Uri::item(source, self.id),
+            _ => self.id.parse().map_err(|error| CallError::Invalid(format!("id: {error}")))?,
+        };
         let (requested_uri, named) = (uri.to_string(), uri.clone());
-        let options =
-            RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
-        let read = read_of_uri(uri, options, call.defaults.preferences);
-        let item = services.read_item(call, call.scope.as_ref(), read).await?;
+        let mut options = self.retrieval.unwrap_or_default();
+        options.mode.get_or_insert(RetrievalMode::Full);
+        let item = if let Some(AsOfInput(as_of)) = self.as_of {
+            let source = uri.source;
+            let (id, part) = split_uri(uri);
+            services.read_past_item(call, (source, id, part), as_of, options).await?.output
+        } else {
+            let read = read_of_uri(uri, options, call.defaults.preferences);
+            services.read_item(call, call.scope.as_ref(), read).await?
+        };
         let more = item
             .range
             .and_then(|range| Some((range.next_offset?, read_on_sentence(&requested_uri, range)?)));

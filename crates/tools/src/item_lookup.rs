@@ -26,7 +26,7 @@ enum ReferenceValue {
     Name(ItemName),
 }
 
-/// The id and the part of an item, and its source.
+/// The source and the id of an item, and its part: a message, or the heading of a section.
 pub(super) type FoundItem = (SourceName, ItemId, Option<String>);
 
 impl ItemReference {
@@ -83,15 +83,9 @@ impl ItemReference {
             }
             ReferenceValue::Name(name) => name,
         };
-        let library = services.registry.library(&call.principal);
-        let most = MAX_CANDIDATES + 1;
-        let searched = sources.iter().filter_map(|source| library.source(*source));
-        let found = try_join_all(
-            searched.map(|source| source.find_items(name.clone(), most, services.deadline(call))),
-        );
-        let mut found: Vec<Hit> = found.await?.into_iter().flatten().collect();
+        let (mut found, section) = find_named(services, call, sources, &name).await?;
         match (found.len(), found.pop()) {
-            (1, Some(hit)) => Ok((hit.source, hit.id, None)),
+            (1, Some(hit)) => Ok((hit.source, hit.id, section)),
             (_, None) => Err(unknown_name(services, call, sources, self.argument, &name).await),
             (_, Some(last)) => {
                 found.push(last);
@@ -102,7 +96,45 @@ impl ItemReference {
     }
 }
 
-/// Returns the URI of an item that the argument `uri` names by its URI, or by its title.
+/// Maximum number of number signs in a name at which it may end.
+const MAX_SPLITS: usize = 8;
+
+/// Finds the items with a name. If none has it, the part after a number sign is the heading of a section.
+async fn find_named(
+    services: &ToolServices,
+    call: &RequestContext,
+    sources: &[SourceName],
+    name: &ItemName,
+) -> Result<(Vec<Hit>, Option<String>), CallError> {
+    let library = services.registry.library(&call.principal);
+    let find = async |name: &ItemName| {
+        let searched = sources.iter().filter_map(|source| library.source(*source));
+        let found = searched.map(|source| {
+            source.find_items(name.clone(), MAX_CANDIDATES + 1, services.deadline(call))
+        });
+        let found: Vec<Vec<Hit>> = try_join_all(found).await?;
+        Ok::<_, CallError>(found.into_iter().flatten().collect::<Vec<Hit>>())
+    };
+    let found = find(name).await?;
+    let is_split = !matches!(name, ItemName::Url(_));
+    if !found.is_empty() || !is_split {
+        return Ok((found, None));
+    }
+    for (at, _) in name.as_str().rmatch_indices('#').take(MAX_SPLITS) {
+        let (before, after) = name.as_str().split_at(at);
+        let heading = after.trim_start_matches('#').trim();
+        if before.trim().is_empty() || heading.is_empty() {
+            continue;
+        }
+        let found = find(&name.with_text(before.trim())).await?;
+        if !found.is_empty() {
+            return Ok((found, Some(heading.to_owned())));
+        }
+    }
+    Ok((Vec::new(), None))
+}
+
+/// Returns the URI of an item, or of a section, that the argument `uri` names by its URI, or by its title.
 pub(super) async fn find_uri(
     services: &ToolServices,
     call: &RequestContext,
@@ -114,8 +146,8 @@ pub(super) async fn find_uri(
         Err(_) => {
             let name = ReferenceValue::Name(ItemName::Title(text.to_owned()));
             let named = ItemReference { argument: "uri", value: name };
-            let (source, id, _) = named.find(services, call, &SourceName::ALL).await?;
-            Ok(Uri::item(source, id.to_string()))
+            let (source, id, part) = named.find(services, call, &SourceName::ALL).await?;
+            Ok(Uri { part, ..Uri::item(source, id.to_string()) })
         }
     }
 }

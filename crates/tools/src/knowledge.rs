@@ -5,7 +5,8 @@ use std::{collections::HashMap, sync::Arc};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use vademecum_actors as actors;
-use vademecum_actors::CallError;
+use vademecum_actors::{CallError, SearchPage};
+use vademecum_core::config::RepeatedResults;
 use vademecum_mcp::{RequestContext, Scope, Shape};
 use vademecum_model::{ItemId, ItemName, Order, RetrievalOptions, SourceName, Timestamp, Uri};
 use vademecum_search::Item;
@@ -47,6 +48,7 @@ pub struct KnowledgeSearch {
     #[schemars(extend("description" = "", "default" = "fts"))]
     mode: Option<SearchModeInput>,
     /// Rerank by vectors.
+    #[schemars(description = "")]
     rerank: Option<bool>,
     /// Relevance or novelty: 0 to 1.
     #[schemars(description = "0 (novelty) to 1.")]
@@ -93,6 +95,68 @@ impl Tool for KnowledgeSearch {
         services: &ToolServices,
         call: &RequestContext,
     ) -> ToolResult<Self::Output> {
+        let scope = match self.session.as_deref() {
+            Some("new") => Some(Scope::Handle(services.create_session(&call.principal))),
+            Some(handle) => Some(Scope::Handle(handle.to_owned())),
+            None => call.scope.clone(),
+        };
+        let session = match &scope {
+            Some(Scope::Handle(handle)) => Some(handle.clone()),
+            Some(Scope::Session(_) | Scope::OpenAi(_)) | None => None,
+        };
+        let (query, max_tokens) = (self.query.clone(), self.max_tokens);
+        let shape = self.shape.or(call.defaults.shape).unwrap_or_default();
+        let repeated = services.repeated_results(call, self.session.is_some());
+        let defaults = SearchDefaults { spelling: actors::Spelling::Repair, repeated };
+        let page = self.search_page(services, call, scope.as_ref(), defaults).await?;
+        let answer = SearchAnswer {
+            page,
+            session,
+            query,
+            shape,
+            wants_text: services.wants_text(),
+            sends_text: call.sends_text(),
+            is_cleaned: services.cleans_text,
+            site: Arc::clone(&services.site),
+        };
+        let hits = answer.page.hits.iter();
+        let named = answer.page.already_shown.iter().map(|it| (it.uri.to_string(), it.origins));
+        let origins: HashMap<_, _> =
+            hits.map(|hit| (hit.uri.to_string(), hit.origins())).chain(named).collect();
+        let max_tokens = max_tokens.map_or(usize::MAX, |tokens| tokens.0);
+        let FittedAnswer { output, dropped } = if answer.page.hits.len() <= MAX_INLINE_RESULTS {
+            answer.fit(max_tokens, || ())
+        } else {
+            services.run_blocking(call, move || answer.fit(max_tokens, cooperative_yield)).await?
+        };
+        let shown = output.output.uris().into_iter();
+        call.items
+            .record_known(shown.filter_map(|uri| origins.get(&uri).map(|origins| (uri, *origins))));
+        services.forget_shown(call, scope.as_ref(), dropped).await?;
+        Ok(output)
+    }
+}
+
+/// What a search does if its arguments do not say it.
+pub(super) struct SearchDefaults {
+    pub(super) spelling: actors::Spelling,
+    pub(super) repeated: RepeatedResults,
+}
+
+impl KnowledgeSearch {
+    /// Returns the handle of a session that the arguments name.
+    pub(super) fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    /// Searches in a session.
+    pub(super) async fn search_page(
+        self,
+        services: &ToolServices,
+        call: &RequestContext,
+        scope: Option<&Scope>,
+        defaults: SearchDefaults,
+    ) -> Result<SearchPage, CallError> {
         let filters = self.filters.unwrap_or_default();
         let mut selections =
             source_resolution::resolve_sources(services, call, self.sources.as_deref(), filters)
@@ -114,11 +178,6 @@ impl Tool for KnowledgeSearch {
                 selection.filters.items = Some(items);
             }
         }
-        let scope = match self.session.as_deref() {
-            Some("new") => Some(Scope::Handle(services.create_session(&call.principal))),
-            Some(handle) => Some(Scope::Handle(handle.to_owned())),
-            None => call.scope.clone(),
-        };
         let meaning = VectorOptions {
             mode: self.mode.unwrap_or_default(),
             rerank: self.rerank.unwrap_or_default(),
@@ -127,7 +186,7 @@ impl Tool for KnowledgeSearch {
         };
         let (vectors, without_vectors) = meaning.resolve_vectors(services, &self.query).await?;
         let search = actors::SearchRequest {
-            query: self.query.clone(),
+            query: self.query,
             selections,
             order: self.order_by,
             limit: self.limit.map_or(20, |limit| limit.0),
@@ -135,40 +194,13 @@ impl Tool for KnowledgeSearch {
             snippet_length: self.snippet_length,
             highlight: self.highlight.unwrap_or_default(),
             preferences: call.defaults.preferences,
-            repeated: services.repeated_results(call, self.session.is_some()),
+            repeated: defaults.repeated,
             vector_query: vectors,
-            spelling: self.spelling.unwrap_or(actors::Spelling::Repair),
+            spelling: self.spelling.unwrap_or(defaults.spelling),
         };
-        let mut page = services.search_session(call, scope.as_ref(), search).await?;
+        let mut page = services.search_session(call, scope, search).await?;
         page.vectors_skipped_reason = page.vectors_skipped_reason.or(without_vectors);
-        let session = match &scope {
-            Some(Scope::Handle(handle)) => Some(handle.clone()),
-            Some(Scope::Session(_) | Scope::OpenAi(_)) | None => None,
-        };
-        let answer = SearchAnswer {
-            page,
-            session,
-            query: self.query,
-            shape: self.shape.or(call.defaults.shape).unwrap_or_default(),
-            wants_text: services.wants_text(),
-            is_cleaned: services.cleans_text,
-            site: Arc::clone(&services.site),
-        };
-        let hits = answer.page.hits.iter();
-        let named = answer.page.already_shown.iter().map(|it| (it.uri.to_string(), it.origins));
-        let origins: HashMap<_, _> =
-            hits.map(|hit| (hit.uri.to_string(), hit.origins())).chain(named).collect();
-        let max_tokens = self.max_tokens.map_or(usize::MAX, |tokens| tokens.0);
-        let FittedAnswer { output, dropped } = if answer.page.hits.len() <= MAX_INLINE_RESULTS {
-            answer.fit(max_tokens, || ())
-        } else {
-            services.run_blocking(call, move || answer.fit(max_tokens, cooperative_yield)).await?
-        };
-        let shown = output.output.uris().into_iter();
-        call.items
-            .record_known(shown.filter_map(|uri| origins.get(&uri).map(|origins| (uri, *origins))));
-        services.forget_shown(call, scope.as_ref(), dropped).await?;
-        Ok(output)
+        Ok(page)
     }
 }
 
@@ -182,8 +214,8 @@ pub struct KnowledgeGet {
     /// `id` or `uri`.
     #[schemars(description = "Or `uri`.")]
     id: Option<ItemId>,
-    /// Title or name; for notes also the file name or an alias.
-    #[schemars(description = "")]
+    /// Title or name, for notes also the file name or an alias; with `#Heading`, a section.
+    #[schemars(description = "Or title#heading.")]
     title: Option<String>,
     /// The imported file, or the end of its path.
     #[schemars(description = "Or its end.")]
@@ -235,7 +267,7 @@ impl Tool for KnowledgeGet {
         let (source, id, part) = reference.find(services, call, &sources).await?;
         let options = self.retrieval.unwrap_or_default();
         if let Some(AsOfInput(as_of)) = self.as_of {
-            return services.read_past_item(call, (source, id), as_of, options).await;
+            return services.read_past_item(call, (source, id, part), as_of, options).await;
         }
         let read = actors::ReadRequest {
             source,

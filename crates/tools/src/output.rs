@@ -152,6 +152,7 @@ impl CompactHit {
         note("created_at", hit.created_at.map(|moment| moment.to_string()));
         note("last_modified", hit.last_modified.map(|moment| moment.to_string()));
         note("media_type", hit.media_type);
+        note("path", hit.path);
         note("sender", hit.sender);
         note("missing_words", (!hit.missing.is_empty()).then(|| hit.missing.join(", ")));
         let words = |list: Vec<String>| (!list.is_empty()).then(|| list.join(", "));

@@ -11,12 +11,13 @@ use vademecum_mcp::{
 };
 use vademecum_model::{ContentOrigin, RetrievalMode, RetrievalOptions, SourceName, StoredPrompt};
 
+use vademecum_services::template::{fill_placeholders, placeholder_names};
+
 use super::{
     ToolServices,
     database_prompts::{DESIGN_PROMPT, DIAGNOSE_PROMPT, EXPLORE_PROMPT, database_task},
     input::split_uri,
     safe_text,
-    template::{fill_placeholders, placeholder_names},
 };
 use crate::failure::to_failure;
 

@@ -29,7 +29,7 @@ const MIN_WORD_CHARS: usize = 4;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KnowledgeRelated {
-    /// The item: its URI, or its title.
+    /// The item: its URI, or its title; with `#Heading`, a section of it.
     #[schemars(description = "")]
     uri: String,
     /// How many results.
@@ -60,12 +60,16 @@ impl Tool for KnowledgeRelated {
             let (collection, vector) = documents::document_vector(services, call, &uri).await?;
             selections.push(SourceSelection::collection(collection));
             vector.filter(|_| services.embeddings.as_ref().is_some()).map(Into::into)
-        } else {
+        } else if uri.part.is_none() {
             item_vector(services, call, &uri).await?
+        } else {
+            // The vectors are those of the whole item.
+            None
         };
         let query = if vector.is_some() && !title.trim().is_empty() {
             title
         } else {
+            let title = if uri.part.is_none() { title.as_str() } else { "" };
             salient_words(&format!("{title} {text}")).join(" ")
         };
         if query.is_empty() {

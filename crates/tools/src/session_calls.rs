@@ -3,14 +3,16 @@
 use serde_json::json;
 use vademecum_actors::{self as actors, CallContext, CallError, SearchPage, WithContext};
 use vademecum_mcp::{LogLevel, RequestContext, Scope};
-use vademecum_model::{ItemId, Preferences, Retrieval, RetrievalOptions, SourceName, Uri};
+use vademecum_model::{
+    ItemId, Preferences, Retrieval, RetrievalMode, RetrievalOptions, SourceName, Uri,
+};
 use vademecum_search::Item;
 use vademecum_source::check_loc;
 use vademecum_vault::journal::AsOf;
 
 use super::{
-    ToolOutput, ToolResult, ToolServices, documents, input::split_uri, link_notes, render,
-    safe_text,
+    ToolOutput, ToolResult, ToolServices, documents, input::split_uri, item_lookup::FoundItem,
+    link_notes, render, safe_text,
 };
 
 /// Returns the request for an item by its URI, without its links.
@@ -21,7 +23,37 @@ pub(crate) fn read_of_uri(
 ) -> actors::ReadRequest {
     let source = uri.source;
     let (id, part) = split_uri(uri);
-    actors::ReadRequest { source, id, part, options, page: None, preferences, with_links: false }
+    actors::ReadRequest { options, preferences, ..read_of_part(source, id, part) }
+}
+
+fn read_of_part(source: SourceName, id: ItemId, part: Option<String>) -> actors::ReadRequest {
+    actors::ReadRequest {
+        source,
+        id,
+        part,
+        options: RetrievalOptions::default(),
+        page: None,
+        preferences: Preferences::default(),
+        with_links: false,
+    }
+}
+
+/// Part of a media document that is no section.
+const TRANSCRIPT: &str = "transcript";
+
+/// Makes the part of a note or a document, which is a heading, the location to read at. Without a mode, the whole
+/// section is read.
+fn with_section(mut read: actors::ReadRequest) -> actors::ReadRequest {
+    let has_sections = matches!(read.source, SourceName::Notes | SourceName::Media);
+    let section = read.part.take_if(|part| has_sections && part != TRANSCRIPT);
+    if let Some(heading) = section {
+        let loc = read.options.loc.get_or_insert_default();
+        loc.heading.get_or_insert(heading);
+    }
+    if read.options.loc.as_ref().is_some_and(|loc| loc.heading.is_some()) {
+        read.options.mode.get_or_insert(RetrievalMode::Chunk);
+    }
+    read
 }
 
 impl ToolServices {
@@ -79,6 +111,7 @@ impl ToolServices {
         scope: Option<&Scope>,
         read: actors::ReadRequest,
     ) -> Result<Item, CallError> {
+        let read = with_section(read);
         if let Some(loc) = &read.options.loc {
             check_loc(read.source, &read.id, loc)?;
         }
@@ -116,10 +149,12 @@ impl ToolServices {
     pub(crate) async fn read_past_item(
         &self,
         call: &RequestContext,
-        (source, id): (SourceName, ItemId),
+        (source, id, part): FoundItem,
         as_of: AsOf,
         options: RetrievalOptions,
     ) -> ToolResult<Item> {
+        let read = actors::ReadRequest { options, ..read_of_part(source, id, part) };
+        let actors::ReadRequest { id, options, .. } = with_section(read);
         if let Some(loc) = &options.loc {
             check_loc(source, &id, loc)?;
         }

@@ -135,6 +135,7 @@ search_tool! {
     query: String,
     filters: NotesFilters {
         /// Any of these.
+        #[schemars(description = "")]
         keywords: Vec<String>,
     }
 }
@@ -145,7 +146,7 @@ search_tool! {
     /// A question or words. Any may match; "phrases" must occur, -words must not.
     query: String,
     filters: MediaFilters {
-        /// Such as pdf; see `media://types`.
+        /// Such as pdf.
         media_types: Vec<String>,
         /// ISO 8601.
         date_from: Timestamp,
@@ -179,7 +180,7 @@ search_tool! {
         #[schemars(description = "Such as codex.")]
         agent: String,
         /// Also reasoning and tool output of sessions.
-        #[schemars(description = "Also reasoning and tool output.")]
+        #[schemars(description = "Also tool output.")]
         with_logs: bool,
     }
 }
@@ -201,6 +202,7 @@ search_tool! {
     query: String,
     filters: PromptsFilters {
         /// Default all.
+        #[schemars(description = "")]
         fields: Vec<PromptField>,
     }
 }
@@ -269,8 +271,8 @@ impl Tool for NotesGet {
         let note = ItemReference::only(("note_id", self.note_id.map(ItemId::Text)), names)?;
         let options = self.retrieval.unwrap_or_default();
         if let Some(AsOfInput(as_of)) = self.as_of {
-            let (source, id, _) = note.find(services, call, &[SourceName::Notes]).await?;
-            return services.read_past_item(call, (source, id), as_of, options).await;
+            let found = note.find(services, call, &[SourceName::Notes]).await?;
+            return services.read_past_item(call, found, as_of, options).await;
         }
         read_item(services, call, SourceName::Notes, note, options, None).await
     }
@@ -335,7 +337,7 @@ pub struct ChatsGet {
     #[schemars(description = "", extend("default" = 1))]
     page: Option<PositiveNumber>,
     /// At most 200.
-    #[schemars(extend("default" = 50))]
+    #[schemars(description = "", extend("default" = 50))]
     page_size: Option<PositiveNumber>,
     /// What to read.
     #[schemars(extend("description" = ""))]

@@ -3,11 +3,11 @@
 use rusqlite::{Row, named_params};
 use serde_json::{Map, Value, json};
 use vademecum_model::{
-    Draft, DraftBody, GeneratedMediaData, Hit, ItemId, Loc, MediaDraft, RetrievalMode, SourceName,
-    Timestamp, Uri,
+    Draft, DraftBody, GeneratedMediaData, Hit, ItemId, Loc, MediaDraft, Retrieval, RetrievalMode,
+    SourceName, Timestamp, Uri,
 };
 use vademecum_search::{ChunkSpan, GetRequest, Highlighter, HitRequest, Item};
-use vademecum_source::{SourceError, read_located_passage};
+use vademecum_source::{SourceError, missing_place, read_located_passage};
 use vademecum_store::{Reader, StoreError};
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     document_parts,
     sections::parse_section_path,
     transcript,
-    transcript_start::start_at,
+    transcript_start::{place_at, start_at},
 };
 
 /// Reads the metadata of a stored chunk, which holds its section path.
@@ -91,11 +91,20 @@ fn load_text(
     document: Document,
 ) -> Result<Item, SourceError> {
     let stored = chunk_spans(reader, document.id)?;
+    let retrieval = match get.retrieval.loc.start_ms {
+        Some(time) => at_time(reader, &document, &get.retrieval, time)?,
+        None => get.retrieval.clone(),
+    };
     let passage =
-        read_located_passage(&document.content, &stored, &get.retrieval, &get.recent_queries)?;
+        read_located_passage(&document.content, &stored, &retrieval, &get.recent_queries)?;
+    // Other divisions of the text have no stored chunks.
+    let is_read =
+        |chunk: &&ChunkSpan| retrieval.prefer_prechunked && Some(chunk.index) == passage.chunk;
+    let read = stored.iter().find(is_read);
     let loc = Loc {
         media_id: Some(document.id),
         chunk_index: passage.chunk,
+        chunk_uuid: read.and_then(|chunk| chunk.uuid.clone()),
         approx_offset: Some(passage.range.start),
         ..Loc::default()
     };
@@ -103,6 +112,27 @@ fn load_text(
     let attachments = collect_attachments(reader, &document, get.retrieval.mode, section)?;
     let meta = Hit { loc: Some(loc), ..document_hit(document) };
     Ok(Item { attachments, ..Item::from_passage(meta, passage, get.retrieval.mode) })
+}
+
+/// Returns the retrieval at the place of the text that is spoken at a time, in milliseconds. An offset in its
+/// location is more precise.
+fn at_time(
+    reader: &Reader<'_>,
+    document: &Document,
+    retrieval: &Retrieval,
+    time: u64,
+) -> Result<Retrieval, SourceError> {
+    let loc = &retrieval.loc;
+    if loc.approx_offset.is_some() || loc.chunk_index.is_some() || loc.chunk_uuid.is_some() {
+        return Ok(retrieval.clone());
+    }
+    let newest = newest_transcription(reader, document.id)?;
+    let place = newest.and_then(|stored| place_at(&stored, &document.content, time));
+    let place = place
+        .ok_or_else(|| missing_place("start_ms", time, "this item has no transcript with times"))?;
+    let offset = document.content.get(..place).unwrap_or_default().chars().count();
+    let loc = Loc { approx_offset: Some(offset), ..loc.clone() };
+    Ok(Retrieval { loc, ..retrieval.clone() })
 }
 
 /// Loads the newest transcript as an object with `segments`.
@@ -219,11 +249,13 @@ fn find_start(
     document: &Document,
     at: usize,
 ) -> Result<Option<u64>, StoreError> {
-    let parameters = named_params! { ":media_id": document.id };
-    let newest = reader.query_first(sql!("transcripts"), parameters, |row| {
-        row.get::<_, String>("transcription")
-    })?;
+    let newest = newest_transcription(reader, document.id)?;
     Ok(newest.and_then(|stored| start_at(&stored, &document.content, at)))
+}
+
+fn newest_transcription(reader: &Reader<'_>, media_id: i64) -> Result<Option<String>, StoreError> {
+    let parameters = named_params! { ":media_id": media_id };
+    reader.query_first(sql!("transcripts"), parameters, |row| row.get("transcription"))
 }
 
 fn to_sql_integer(offset: usize) -> i64 {

@@ -20,19 +20,38 @@ const USUAL_GAPS: [usize; 3] = [0, 1, 2];
 /// content has the texts of the segments in order, perhaps with other text between them. Returns
 /// `None` if the transcription has no segments.
 pub(crate) fn start_at(transcription: &str, content: &str, at: usize) -> Option<u64> {
+    last_segment(transcription, content, |begin, _| begin <= at).map(|(_, start)| start)
+}
+
+/// Returns the byte of `content` at which the segment begins that is spoken at `time`, in milliseconds; for a
+/// time before the first segment, that of the first. Returns `None` if the transcription has no segments.
+pub(crate) fn place_at(transcription: &str, content: &str, time: u64) -> Option<usize> {
+    let mut is_first = true;
+    let is_wanted = |_, start| std::mem::take(&mut is_first) || start <= time;
+    last_segment(transcription, content, is_wanted).map(|(begin, _)| begin)
+}
+
+/// Returns the byte at which a segment begins and its start in milliseconds: of the last one before the
+/// first that is not wanted.
+fn last_segment(
+    transcription: &str,
+    content: &str,
+    mut is_wanted: impl FnMut(usize, u64) -> bool,
+) -> Option<(usize, u64)> {
     let stored: Transcription<'_> = from_str(transcription).ok()?;
-    let (mut position, mut start) = (0, None);
+    let (mut position, mut last) = (0, None);
     for segment in stored.segments {
         let Ok(segment) = from_str::<Segment<'_>>(segment.get()) else { continue };
         let Some((spoken, seconds)) = segment.text().zip(segment.start()) else { continue };
         let Some(gap) = find_near(content, position, spoken.trim()) else { continue };
-        if position + gap > at {
+        let (begin, start) = (position + gap, to_milliseconds(seconds));
+        if !is_wanted(begin, start) {
             break;
         }
-        start = Some(seconds);
-        position += gap + spoken.trim().len();
+        last = Some((begin, start));
+        position = begin + spoken.trim().len();
     }
-    start.map(to_milliseconds)
+    last
 }
 
 /// A stored transcription with the segments as they are written.
@@ -167,6 +186,19 @@ mod tests {
         assert_eq!(start_at(&whole, content, content.len()), Some(0));
         assert_eq!(start_at(&whole, content, content.find("nine").unwrap()), Some(0));
         assert_eq!(start_at(&whole, content, content.find("ten").unwrap()), Some(2));
+    }
+
+    #[test]
+    fn time_has_place_of_its_segment() {
+        let segment = |start: f64, text: &str| json!({ "start": start, "text": text });
+        let segments = [segment(1.0, "Rye."), segment(2.5, "Ö"), segment(9.0, "Oat")];
+        let stored = json!({ "segments": segments }).to_string();
+        let content = "Ada: Rye.\nÖ\nOat";
+        let place = |time| place_at(&stored, content, time);
+        let at = |word: &str| content.find(word);
+        assert_eq!((place(0), place(2_499)), (at("Rye"), at("Rye")));
+        assert_eq!((place(2_500), place(99_000)), (at("Ö"), at("Oat")));
+        assert_eq!(place_at("{}", content, 1), None);
     }
 
     /// Finds the start by the values of all segments.

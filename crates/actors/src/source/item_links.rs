@@ -22,13 +22,30 @@ impl SourceHandle {
         lookup: LinkLookup,
         deadline: Deadline,
     ) -> Result<LinkRows, SourceError> {
+        self.read_derived(deadline, move |source, reader| read_link_rows(source, reader, &lookup))
+            .await
+    }
+
+    /// Reads rows that are derived from texts, after those of items that an earlier version stored.
+    pub(super) async fn read_derived<T: Default + Send + 'static>(
+        &self,
+        deadline: Deadline,
+        query: impl Fn(&dyn Source, &Reader<'_>) -> Result<T, SourceError> + Send + 'static,
+    ) -> Result<T, SourceError> {
         // A replica may create the file now.
         if self.is_hidden() || (self.replica.is_none() && !self.has_store()) {
-            return Ok(LinkRows::default());
+            return Ok(T::default());
         }
         let bound = deadline.clone();
-        let work =
-            move |source: &dyn Source, store: &Store| read_links(source, store, &lookup, bound);
+        let work = move |source: &dyn Source, store: &Store| {
+            let current =
+                |reader: &Reader<'_>| if_current(source, reader, || query(source, reader));
+            if let Some(rows) = store.read(bound.clone(), current)? {
+                return Ok(rows);
+            }
+            bring_up_to_date(source, store, &bound)?;
+            store.read(bound, |reader| query(source, reader))
+        };
         self.send(Some(&deadline), ReadSource { uses_index: false, work: Box::new(work) }).await
     }
 
@@ -55,7 +72,7 @@ impl SourceHandle {
                 OwnLinks::Skip => Ok(None),
                 links => {
                     let lookup = links.lookup_of(item.meta.uri.id.clone());
-                    read_current_links(source, reader, &lookup)
+                    if_current(source, reader, || read_link_rows(source, reader, &lookup))
                 }
             };
             Ok(ItemReading { item, links })
@@ -99,29 +116,15 @@ pub(crate) struct ItemReading {
     pub(crate) links: Result<Option<LinkRows>, SourceError>,
 }
 
-/// Reads links and names, after those of items that an earlier version stored.
-fn read_links(
-    source: &dyn Source,
-    store: &Store,
-    lookup: &LinkLookup,
-    deadline: Deadline,
-) -> Result<LinkRows, SourceError> {
-    let current = |reader: &Reader<'_>| read_current_links(source, reader, lookup);
-    if let Some(rows) = store.read(deadline.clone(), current)? {
-        return Ok(rows);
-    }
-    bring_up_to_date(source, store, &deadline)?;
-    store.read(deadline, |reader| read_link_rows(source, reader, lookup))
-}
-
-/// Reads links and names; `None` if those of items that an earlier version stored must be read before.
-fn read_current_links(
+/// Reads rows that are derived from texts; `None` if those of items that an earlier version stored must be
+/// read before.
+fn if_current<T>(
     source: &dyn Source,
     reader: &Reader<'_>,
-    lookup: &LinkLookup,
-) -> Result<Option<LinkRows>, SourceError> {
+    read: impl FnOnce() -> Result<T, SourceError>,
+) -> Result<Option<T>, SourceError> {
     let is_outdated = are_links_outdated(reader, source.name())?;
-    (!is_outdated).then(|| read_link_rows(source, reader, lookup)).transpose()
+    (!is_outdated).then(read).transpose()
 }
 
 /// Reads the links of items that an earlier version stored, for a part of the time of a call. The next

@@ -8,8 +8,11 @@ use vademecum_model::{
 };
 use vademecum_search::{FtsQuery, HitRequest, PhraseSet, RankRequest, RankedMatch, Ranking};
 use vademecum_source::{SimilarWord, Source, SourceError, origins_of_items, set_content_origins};
-use vademecum_store::Store;
-use vademecum_vault::journal::{self, JournalEntry, LocalChange};
+use vademecum_store::{Reader, Store};
+use vademecum_vault::{
+    journal::{self, JournalEntry, LocalChange},
+    links::{LinkOverview, NoteDetails, matching_items, read_link_overview, read_note_details},
+};
 
 use super::{actor::ReadSource, damage::hide_damaged_hits, handle::SourceHandle};
 
@@ -74,7 +77,35 @@ impl SourceHandle {
         request: ListRequest,
         deadline: Deadline,
     ) -> Result<Listing, SourceError> {
-        self.read(deadline, move |source, reader| source.list_items(reader, &request)).await
+        if request.has_note_conditions() {
+            return self
+                .read_derived(deadline, move |source, reader| {
+                    list_matching(source, reader, &request)
+                })
+                .await;
+        }
+        self.read(deadline, move |source, reader| list_matching(source, reader, &request)).await
+    }
+
+    /// Returns what a list shows of notes because of its conditions.
+    pub(crate) async fn note_details(
+        &self,
+        request: ListRequest,
+        items: Vec<String>,
+        deadline: Deadline,
+    ) -> Result<HashMap<String, NoteDetails>, SourceError> {
+        self.read(deadline, move |source, reader| {
+            read_note_details(source, reader, &request, &items)
+        })
+        .await
+    }
+
+    /// Returns all links of the source, without those of hidden items.
+    pub(crate) async fn link_overview(
+        &self,
+        deadline: Deadline,
+    ) -> Result<LinkOverview, SourceError> {
+        self.read_derived(deadline, read_link_overview).await
     }
 
     /// Returns the origins of all that is in these items. Items that never existed are absent.
@@ -247,5 +278,17 @@ impl SourceHandle {
             Ok(journal::list_changes(reader, source.name(), since, client.as_deref())?)
         })
         .await
+    }
+}
+
+/// Lists the items that pass the filters, and the conditions on paths, properties and tasks.
+fn list_matching(
+    source: &dyn Source,
+    reader: &Reader<'_>,
+    request: &ListRequest,
+) -> Result<Listing, SourceError> {
+    match matching_items(source, reader, request)? {
+        only @ Some(_) => source.list_items(reader, &ListRequest { only, ..request.clone() }),
+        None => source.list_items(reader, request),
     }
 }

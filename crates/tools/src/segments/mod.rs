@@ -3,7 +3,6 @@
 
 mod search;
 mod segment_location;
-mod text_summary;
 mod verify;
 
 pub use search::RagSearch;

@@ -18,9 +18,11 @@ use vademecum_core::config::RepeatedResults;
 use vademecum_embed::UnrelatedSimilarity;
 use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_model::{ContentOrigin, Deadline, Hit, RetrievalMode, RetrievalOptions, SourceName};
-use vademecum_search::{FtsQuery, reciprocal_rank, vector::DistanceMetric};
+use vademecum_search::{
+    FtsQuery, extract_headline, extract_summary, reciprocal_rank, vector::DistanceMetric,
+};
 
-use super::{segment_location::SegmentLocation, text_summary};
+use super::segment_location::SegmentLocation;
 use crate::{
     ErrorFormat, Tool, ToolOutput, ToolResult, ToolServices,
     input::KnowledgeFilters,
@@ -373,12 +375,12 @@ fn segment_from_passage(
             .or_else(|| document.title.clone())
             .unwrap_or_else(|| document.doc_id.clone()),
         source_file_type: document.file_type.clone().unwrap_or_else(|| "txt".to_owned()),
-        headline: text_summary::extract_headline(
+        headline: extract_headline(
             passage.section.as_deref(),
             document.title.as_deref(),
             &passage.body,
         ),
-        segment_summary: text_summary::extract_summary(&passage.body),
+        segment_summary: extract_summary(&passage.body),
         source_url,
         raw_text: passage.body,
     };
@@ -411,9 +413,9 @@ async fn segment_from_hit(
                 hit.media_type.clone().unwrap_or_else(|| "txt".to_owned())
             }
         },
-        headline: text_summary::extract_headline(None, title.as_deref(), &raw_text),
+        headline: extract_headline(None, title.as_deref(), &raw_text),
         // The contract has no field for the origin of a text, and a headline has ten words.
-        segment_summary: origin_mark(&hit) + &text_summary::extract_summary(&raw_text),
+        segment_summary: origin_mark(&hit) + &extract_summary(&raw_text),
         source_url: hit.url.clone().filter(|url| url.starts_with("http")),
         raw_text,
     };

@@ -8,6 +8,7 @@ use vademecum_model::Loc;
 /// Place from which a segment was read, in a collection or in a library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a call has one at a time")]
 pub(super) enum SegmentLocation {
     /// A chunk in a collection.
     Collection {

@@ -122,7 +122,8 @@ pub fn list_items_as_of(
     let changed: BTreeSet<String> = changed.into_iter().map(|entry| entry.item).collect();
     let all = |filters: Filters, order: ListOrder| {
         let folder = request.folder.clone();
-        let request = ListRequest { filters, folder, order, take: usize::MAX, facets: Vec::new() };
+        let take = usize::MAX;
+        let request = ListRequest { filters, folder, order, take, ..ListRequest::default() };
         source.list_items(reader, &request)
     };
     let before = request.filters.before.map_or(end, |before| before.min(end));

@@ -5,16 +5,17 @@ use vademecum_search::bounded_markup;
 
 use super::{
     Dialect, Link, LinkKind,
+    found_link::FoundLink,
     front_matter::FrontMatterLinks,
     key::{LinkKey, block_key, name_key},
     masking::mask_literal_parts,
     quotes::block_quotes,
-    scan::{FoundLink, Scanner},
+    scan::Scanner,
 };
 
-/// Maximum number of links of an item; further ones are ignored, as are those in the end of a long text
-/// that consists of signs.
-const MAX_LINKS: usize = 2_000;
+/// Maximum number of web addresses of an item, and of other links; further ones are counted. Those in the end of
+/// a long text that consists of signs are not looked for.
+const MAX_LINKS: usize = 20_000;
 /// Maximum number of characters of the context on each side of a link.
 const CONTEXT_CHARS: usize = 60;
 
@@ -29,9 +30,11 @@ pub struct Extracted {
     pub aliases: Vec<String>,
     /// Web addresses that its front matter gives as its own.
     pub addresses: Vec<String>,
+    /// Number of links beyond the maximum.
+    pub omitted: usize,
 }
 
-/// Returns the links of a text. At most 2,000 are returned.
+/// Returns the links of a text. At most 20,000 web addresses and 20,000 other links are returned.
 pub fn extract_links(text: &str, dialect: Dialect) -> Extracted {
     let front = match dialect {
         Dialect::Markdown | Dialect::Logseq => FrontMatterBlock::find(text),
@@ -52,12 +55,11 @@ pub fn extract_links(text: &str, dialect: Dialect) -> Extracted {
     let masked = mask_literal_parts(body, dialect);
     let scanned = Scanner::new(&masked, dialect, MAX_LINKS).scan();
     found.extend(scanned.links.into_iter().map(|link| link.shifted(body_start)));
-    extracted.blocks = scanned.blocks;
+    (extracted.blocks, extracted.omitted) = (scanned.blocks, scanned.omitted);
     if dialect != Dialect::Plain {
         found.extend(block_quotes(body).into_iter().map(|link| link.shifted(body_start)));
     }
     found.sort_by_key(|link| link.at);
-    found.truncate(MAX_LINKS);
     extracted.links = located_links(text, found, dialect);
     extracted
 }
@@ -273,12 +275,21 @@ mod tests {
     }
 
     #[test]
+    fn addresses_take_no_room_of_links() {
+        let addresses = (0..MAX_LINKS + 7).map(|number| format!("https://e.org/{number} "));
+        let text = addresses.collect::<Vec<_>>().concat() + "[[Rye]]";
+        let found = extract_links(&text, Dialect::Markdown);
+        assert_eq!((found.links.len(), found.omitted), (MAX_LINKS + 1, 7));
+        assert_eq!(found.links.last().map(|link| link.kind), Some(LinkKind::Wikilink));
+    }
+
+    #[test]
     fn floods_of_open_links_end_soon() {
         for piece in ["[[", "](", "((", "[[a|", "](a ", "https://", "%%", "$", "id:: ", "`", "![["]
         {
             let text = piece.repeat(50_000);
             for dialect in [Dialect::Markdown, Dialect::Logseq, Dialect::Org, Dialect::Plain] {
-                assert!(extract_links(&text, dialect).links.len() <= MAX_LINKS);
+                assert!(extract_links(&text, dialect).links.len() <= MAX_LINKS + 1);
             }
         }
     }

@@ -3,7 +3,7 @@
 //! The lines are read as they are, without a parser of YAML or TOML: a link is a quoted `[[…]]`, and the
 //! few known properties are texts or lists of texts. Unquoted `[[…]]` is a list in YAML, no link.
 
-use super::{LinkKind, key::address_key, scan::FoundLink};
+use super::{LinkKind, found_link::FoundLink, key::address_key};
 
 /// Properties with the web address of the note itself.
 const ADDRESS_PROPERTIES: [&str; 3] = ["url", "link", "source"];
@@ -17,31 +17,51 @@ pub(super) struct FrontMatterLinks {
 }
 
 /// A value of a property, and its position.
-struct PropertyValue<'a> {
+pub(super) struct MatterValue<'a> {
+    pub(super) at: usize,
+    pub(super) text: &'a str,
+}
+
+/// A line of front matter: its property, and the part of the line that has values of it.
+pub(super) struct MatterLine<'a> {
+    /// Name of the property.
+    pub(super) property: &'a str,
+    /// Position of `value`, in bytes.
     at: usize,
-    text: &'a str,
+    /// The values.
+    pub(super) value: &'a str,
+    /// Whether the line is neither the first of its property nor an element of its list.
+    pub(super) is_continued: bool,
+}
+
+/// Calls `read` for each line of the text between the marks.
+pub(super) fn for_each_line<'a>(matter: &'a str, mut read: impl FnMut(MatterLine<'a>)) {
+    let mut property = "";
+    let mut start = 0;
+    for line in matter.split_inclusive('\n') {
+        let mut value = line;
+        let is_item = line.trim_start().starts_with("- ");
+        let is_first = !is_item && !line.starts_with([' ', '\t']);
+        if is_first {
+            let end = line.find([':', '=']).unwrap_or(line.len());
+            property = line.get(..end).unwrap_or_default().trim();
+            value = line.get(end..).unwrap_or_default().trim_start_matches([':', '=']);
+        } else if is_item {
+            value = line.trim_start().trim_start_matches("- ");
+        }
+        let at = start + (line.len() - value.len());
+        read(MatterLine { property, at, value, is_continued: !is_first && !is_item });
+        start += line.len();
+    }
 }
 
 impl FrontMatterLinks {
     /// Reads the text between the marks.
     pub(super) fn parse(matter: &str) -> Self {
         let mut found = Self::default();
-        let mut property = String::new();
-        let mut start = 0;
-        for line in matter.split_inclusive('\n') {
-            let mut value = line;
-            let is_item = line.trim_start().starts_with("- ");
-            if !is_item && !line.starts_with([' ', '\t']) {
-                let end = line.find([':', '=']).unwrap_or(line.len());
-                property = line.get(..end).unwrap_or_default().trim().to_lowercase();
-                value = line.get(end..).unwrap_or_default().trim_start_matches([':', '=']);
-            } else if is_item {
-                value = line.trim_start().trim_start_matches("- ");
-            }
-            let at = start + (line.len() - value.len());
-            found.read_value(&property, at, value);
-            start += line.len();
-        }
+        for_each_line(matter, |line| {
+            found.read_value(&line.property.to_lowercase(), line.at, line.value);
+        });
         found
     }
 
@@ -76,7 +96,8 @@ impl FrontMatterLinks {
     }
 }
 
-fn is_quoted(value: &str, at: usize) -> bool {
+/// Returns whether the value at this position has a quotation mark before it.
+pub(super) fn is_quoted(value: &str, at: usize) -> bool {
     value.get(..at).is_some_and(|before| before.ends_with(['"', '\'']))
 }
 
@@ -106,7 +127,7 @@ pub(super) fn uri_key(target: &str) -> Option<String> {
 
 /// Splits a value into its texts without quotes: one text, or those of a list in brackets. An unquoted
 /// comma separates texts in a list only.
-fn split_values(value: &str) -> Vec<PropertyValue<'_>> {
+pub(super) fn split_values(value: &str) -> Vec<MatterValue<'_>> {
     let trimmed = value.trim();
     let offset = value.len() - value.trim_start().len();
     let list = trimmed.strip_prefix('[').filter(|_| !trimmed.starts_with("[["));
@@ -129,7 +150,7 @@ fn split_values(value: &str) -> Vec<PropertyValue<'_>> {
             (rest.get(..end).unwrap_or_default(), end, 0)
         };
         if !text.trim().is_empty() {
-            values.push(PropertyValue { at: at + opening, text: text.trim() });
+            values.push(MatterValue { at: at + opening, text: text.trim() });
         }
         (rest, at) = (rest.get(length..).unwrap_or_default(), at + length);
         if !is_list {

@@ -1,11 +1,11 @@
-//! The rows that are stored for the links and names of one item.
+//! The rows that are stored for the links, names, properties and tasks of one item.
 
 use std::collections::{BTreeSet, HashSet};
 
 use rusqlite::named_params;
 use twox_hash::XxHash3_64;
 use vademecum_model::{DraftBody, NoteDraft, SourceName};
-use vademecum_store::{StoreError, Writer};
+use vademecum_store::{Reader, StoreError, Writer};
 
 use super::{
     Dialect, Extracted, Link, LinkKey, LinkKind, LinkPlace, NameKind,
@@ -16,11 +16,15 @@ use super::{
         address_key, block_key, decode_percent, name_key, normalize_name, normalize_page,
         normalize_path,
     },
+    properties::{Properties, extract_properties},
+    tasks::TaskCounts,
 };
 
 /// Inserts the row of an item. `space` is the number of bytes of the path that are the folder, if it begins so.
-const INSERT_ITEM_SQL: &str = "INSERT INTO link_items (source, item, path, space, keys, digest) \
-     VALUES (:source, :item, :path, coalesce(:length, :space), :keys, :digest) RETURNING number";
+const INSERT_ITEM_SQL: &str = "INSERT INTO link_items \
+     (source, item, path, space, keys, digest, open_tasks, done_tasks) \
+     VALUES (:source, :item, :path, coalesce(:length, :space), :keys, :digest, :open, :done) \
+     RETURNING number";
 /// Inserts a link of an item.
 const INSERT_LINK_SQL: &str = "INSERT OR IGNORE INTO links (key, item, kind, target, fragment) \
      VALUES (:key, :item, :kind, :target, :fragment)";
@@ -30,6 +34,11 @@ const INSERT_ADDRESS_SQL: &str =
 /// Inserts a name of an item.
 const INSERT_NAME_SQL: &str =
     "INSERT INTO link_names (key, item, kind, name) VALUES (:key, :item, :kind, :name)";
+/// Inserts a value of a property of an item.
+const INSERT_PROPERTY_SQL: &str =
+    "INSERT INTO note_properties (name, item, value) VALUES (:name, :item, :value)";
+/// Removes the properties of an item.
+const DELETE_PROPERTIES_SQL: &str = "DELETE FROM note_properties WHERE item = :item";
 /// The row of an item.
 const ITEM_SQL: &str =
     "SELECT number, keys, digest FROM link_items WHERE source = :source AND item = :item";
@@ -60,6 +69,10 @@ pub(super) struct ItemRows {
     pub(super) links: BTreeSet<(i64, i64, String, String)>,
     /// Its names: stored key, number of the kind, and the hash of the name, or 0.
     pub(super) names: BTreeSet<(i64, i64, i64)>,
+    /// Properties of a note.
+    pub(super) properties: Properties,
+    /// Tasks of a note.
+    pub(super) tasks: TaskCounts,
 }
 
 impl ItemRows {
@@ -73,7 +86,15 @@ impl ItemRows {
             (key.in_source(source), kind.number(), other)
         });
         let names = names.collect();
-        Self { names, place: place.link_place(), ..Self::of_links(source, &extracted.links) }
+        let (properties, tasks) = match body {
+            DraftBody::Note(note) => {
+                let (text, dialect) = (&note.content, place.dialect(source));
+                (extract_properties(text, dialect), TaskCounts::of(text, dialect))
+            }
+            _ => (Properties::new(), TaskCounts::default()),
+        };
+        let links = Self::of_links(source, &extracted.links);
+        Self { names, properties, tasks, place: place.link_place(), ..links }
     }
 
     /// Returns the rows of links.
@@ -93,7 +114,10 @@ impl ItemRows {
 
     /// Returns whether nothing is stored for the item.
     pub(super) fn is_empty(&self) -> bool {
-        self.addresses.is_empty() && self.links.is_empty() && self.names.is_empty()
+        let (has_properties, has_tasks) =
+            (!self.properties.is_empty(), self.tasks != TaskCounts::default());
+        let is_linked = !(self.addresses.is_empty() && self.links.is_empty());
+        !is_linked && self.names.is_empty() && !has_properties && !has_tasks
     }
 
     /// Returns the keys of links and addresses as the row of the item has them.
@@ -117,6 +141,7 @@ impl ItemRows {
         let parameters = named_params! {
             ":source": source.as_str(), ":item": item, ":path": path, ":space": space,
             ":length": self.place.space_length(), ":keys": self.keys(), ":digest": self.digest(),
+            ":open": self.tasks.open, ":done": self.tasks.done,
         };
         let inserted =
             writer.query_first(INSERT_ITEM_SQL, parameters, |row| row.get::<_, i64>("number"))?;
@@ -125,6 +150,10 @@ impl ItemRows {
             let parameters =
                 named_params! { ":key": key, ":item": number, ":kind": kind, ":name": name };
             writer.execute(INSERT_NAME_SQL, parameters)?;
+        }
+        for (name, value) in &self.properties {
+            let parameters = named_params! { ":name": name, ":item": number, ":value": value };
+            writer.execute(INSERT_PROPERTY_SQL, parameters)?;
         }
         self.insert_links(writer, number).map(drop)
     }
@@ -179,8 +208,15 @@ impl ItemRows {
         let links = self.links.iter().map(digest_of_link);
         let addresses = self.addresses.iter().map(|key| digest_of_address(*key));
         let names = self.names.iter().map(|name| digest_of_name(*name));
-        let place = [digest_of_place(&self.place), digest_of_keys(&self.keys())];
-        links.chain(addresses).chain(names).chain(place).fold(0, i64::wrapping_add)
+        let properties =
+            self.properties.iter().map(|(name, value)| digest_of_property(name, value));
+        let item = [
+            digest_of_place(&self.place),
+            digest_of_keys(&self.keys()),
+            digest_of_tasks(self.tasks),
+        ];
+        let rows = links.chain(addresses).chain(names).chain(properties);
+        rows.chain(item).fold(0, i64::wrapping_add)
     }
 }
 
@@ -198,6 +234,16 @@ pub(super) fn digest_of_address(key: i64) -> i64 {
 /// Returns the digest of a name.
 pub(super) fn digest_of_name((key, kind, name): (i64, i64, i64)) -> i64 {
     digest_of(&[b"name", &[key, kind, name].map(i64::to_le_bytes).concat()])
+}
+
+/// Returns the digest of a value of a property.
+pub(super) fn digest_of_property(name: &str, value: &str) -> i64 {
+    digest_of(&[b"property", name.as_bytes(), value.as_bytes()])
+}
+
+/// Returns the digest of the numbers of tasks of an item.
+pub(super) fn digest_of_tasks(TaskCounts { open, done }: TaskCounts) -> i64 {
+    digest_of(&[b"tasks", &open.to_le_bytes(), &done.to_le_bytes()])
 }
 
 /// Returns the digest of the place of an item.
@@ -254,7 +300,7 @@ pub(super) fn remove_rows(
         writer.execute(DELETE_LINKS_SQL, parameters)?;
         writer.execute(DELETE_ADDRESS_SQL, parameters)?;
     }
-    for sql in [DELETE_NAMES_SQL, DELETE_ITEM_SQL] {
+    for sql in [DELETE_NAMES_SQL, DELETE_PROPERTIES_SQL, DELETE_ITEM_SQL] {
         writer.execute(sql, named_params! { ":item": number })?;
     }
     Ok(())
@@ -289,6 +335,24 @@ impl ItemPlace {
     /// Returns the place in which the links of the item are resolved.
     pub(super) fn link_place(&self) -> LinkPlace {
         LinkPlace { path: self.path().unwrap_or_default(), space: self.space.clone() }
+    }
+
+    /// Returns the place of an item with this content, by its first origin.
+    pub(super) fn stored(
+        reader: &Reader<'_>,
+        source: SourceName,
+        item: &str,
+        body: &DraftBody,
+    ) -> Result<Self, StoreError> {
+        let this = named_params! { ":source": source.as_str(), ":item": item };
+        let origin: Option<String> =
+            reader.query_first(include_str!("sql/origins.sql"), this, |row| row.get("origin"))?;
+        Ok(Self::of(origin.as_deref(), body))
+    }
+
+    /// Returns the syntax of the item.
+    pub(super) fn dialect(&self, source: SourceName) -> Dialect {
+        Dialect::of_item(source, self.file.as_deref())
     }
 
     pub(super) fn of(origin: Option<&str>, body: &DraftBody) -> Self {
@@ -330,7 +394,7 @@ fn file_stem(path: &str) -> &str {
 
 /// Returns the links of an item. Only notes and documents may have repeated links, or many.
 pub(super) fn item_links(body: &DraftBody, place: &ItemPlace) -> Extracted {
-    let dialect = Dialect::of_item(body.source(), place.file.as_deref());
+    let dialect = place.dialect(body.source());
     let mut extracted = match body {
         DraftBody::Note(note) => return extract_links(&note.content, dialect),
         DraftBody::Media(media) => extract_links(&media.content, dialect),
@@ -339,6 +403,7 @@ pub(super) fn item_links(body: &DraftBody, place: &ItemPlace) -> Extracted {
     // A page names the same address many times.
     let mut seen = HashSet::new();
     extracted.links.retain(|link| seen.insert((link.kind, link.key)));
+    extracted.omitted += extracted.links.len().saturating_sub(MAX_PLAIN_LINKS);
     extracted.links.truncate(MAX_PLAIN_LINKS);
     extracted
 }

@@ -7,6 +7,9 @@ use vademecum_model::{SourceName, Uri};
 
 use super::key::LinkKey;
 
+/// Length of the identifiers of blocks that programs make; a word in double parentheses is shorter.
+const MIN_BLOCK_ID_CHARS: usize = 36;
+
 /// The form in which a link is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -113,6 +116,23 @@ pub struct Link {
 }
 
 impl Link {
+    /// Returns whether the link should lead to an item. Web addresses lead elsewhere, and tags and short words
+    /// in double parentheses need not be links.
+    pub fn needs_target(&self) -> bool {
+        match self.kind {
+            LinkKind::Wikilink
+            | LinkKind::Embed
+            | LinkKind::Image
+            | LinkKind::Markdown
+            | LinkKind::Property
+            | LinkKind::Uri
+            | LinkKind::Supersedes
+            | LinkKind::SupersededBy => true,
+            LinkKind::Block => self.target.len() >= MIN_BLOCK_ID_CHARS,
+            LinkKind::Tag | LinkKind::Address | LinkKind::Quote => false,
+        }
+    }
+
     /// Returns the item whose URI the target is, if it is one.
     pub fn target_uri(&self) -> Option<Uri> {
         let uri: Uri = self.target.parse().ok()?;

@@ -1,5 +1,5 @@
-//! Links between items: read from their texts when an item is written, and resolved when they are
-//! read (`docs/adr/0034-links.md`).
+//! Links between items, and the properties and tasks of notes: read from their texts when an item is written.
+//! Links are resolved when they are read (`docs/adr/0034-links.md`).
 //!
 //! [`extract_links`] finds the links of a text, as Obsidian, Logseq and Org mode understand it.
 //! [`update_links`] stores them, and the names by which links find the item, in the transaction that
@@ -11,16 +11,21 @@ mod body_text;
 mod dates;
 mod dialect;
 mod extract;
+mod found_link;
 mod front_matter;
 mod item_rows;
 mod key;
 mod link;
 mod masking;
+mod note_conditions;
+mod overview;
+mod properties;
 mod quotes;
 mod read;
 mod record;
 mod resolve;
 mod scan;
+mod tasks;
 mod verify;
 
 pub use self::{
@@ -28,6 +33,8 @@ pub use self::{
     extract::{Extracted, extract_links},
     key::LinkKey,
     link::{Link, LinkKind, LinkName, NameKind, StoredLink, StoredName},
+    note_conditions::{NoteDetails, matching_items, read_note_details},
+    overview::{LinkOverview, read_link_overview},
     quotes::QuotingItem,
     read::{LinkLookup, LinkRows, read_link_rows},
     record::{

@@ -10,7 +10,7 @@ use vademecum_search::{FtsQuery, RankRequest};
 use vademecum_source::{Source, SourceError};
 use vademecum_store::Reader;
 
-use super::{LinkKey, LinkKind, StoredLink, scan::FoundLink};
+use super::{LinkKey, LinkKind, StoredLink, found_link::FoundLink};
 
 /// Key that all quotes share, because they are looked up by their text.
 pub(super) const QUOTE_KEY: &str = "quote:";

@@ -76,6 +76,8 @@ pub struct LinkRows {
     pub quoting: Vec<StoredLink>,
     /// Titles of all these items.
     pub titles: HashMap<Uri, String>,
+    /// Number of links of the requested items that are not read because they have too many.
+    pub omitted: usize,
 }
 
 impl LinkRows {
@@ -89,6 +91,7 @@ impl LinkRows {
         self.quoted.extend(other.quoted);
         self.quoting.extend(other.quoting);
         self.titles.extend(other.titles);
+        self.omitted += other.omitted;
     }
 }
 
@@ -138,12 +141,11 @@ fn read_links_of_text(
         Err(SourceError::NotFound { .. }) => return Ok(()),
         Err(error) => return Err(error),
     };
-    let this = named_params! { ":source": source.name().as_str(), ":item": id };
-    let origin: Option<String> =
-        reader.query_first(include_str!("sql/origins.sql"), this, |row| row.get("origin"))?;
-    let place = ItemPlace::of(origin.as_deref(), &draft.body);
+    let place = ItemPlace::stored(reader, source.name(), id, &draft.body)?;
     let uri = Uri::item(source.name(), id);
-    let links = item_links(&draft.body, &place).links.into_iter();
+    let extracted = item_links(&draft.body, &place);
+    rows.omitted += extracted.omitted;
+    let links = extracted.links.into_iter();
     let links = links.filter(|it| lookup.kinds.is_empty() || lookup.kinds.contains(&it.kind));
     rows.links.extend(links.map(|link| StoredLink { from: uri.clone(), link }));
     rows.places.insert(uri, place.link_place());
@@ -278,7 +280,7 @@ fn compare_quotes(
 }
 
 /// Returns the name that the URI of an item is.
-fn uri_name(uri: Uri) -> Option<StoredName> {
+pub(super) fn uri_name(uri: Uri) -> Option<StoredName> {
     let key = LinkKey::of(&uri_key(&uri.to_string())?);
     let (path, space) = (String::new(), String::new());
     Some(StoredName { uri, name: LinkName { kind: NameKind::Uri, key, name: key, path, space } })

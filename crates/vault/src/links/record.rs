@@ -1,4 +1,4 @@
-//! Writing of links and names, in the transaction that writes their item.
+//! Writing of links, names, properties and tasks, in the transaction that writes their item.
 
 use std::time::Duration;
 
@@ -12,6 +12,9 @@ use super::{
     key::source_number,
 };
 
+/// Removes the properties of the items of a source, and those that belong to no item.
+const FORGET_PROPERTIES_SQL: &str = "DELETE FROM note_properties WHERE item NOT IN \
+     (SELECT number FROM link_items WHERE source <> :source)";
 /// Removes the items of a source.
 const FORGET_ITEMS_SQL: &str = "DELETE FROM link_items WHERE source = :source";
 /// Removes the rows with keys of a source.
@@ -28,8 +31,8 @@ const SET_VERSION_SQL: &str = "INSERT OR REPLACE INTO link_versions (source, ver
 /// NULL if it has read all.
 const VERSION_SQL: &str = "SELECT version, next_row FROM link_versions WHERE source = :source";
 
-/// Version of the reader of links. Increment it when it finds other links in the same text.
-const VERSION: i64 = 2;
+/// Version of the reader of texts. Increment it when it finds other rows in the same text.
+const VERSION: i64 = 3;
 /// Number of items that are read again in one transaction.
 const ITEMS_PER_TRANSACTION: usize = 100;
 /// Maximum time to read the version of the stored links.
@@ -169,7 +172,9 @@ pub fn rebuild_links(source: &dyn Source, store: &Store) -> Result<(), SourceErr
         for sql in FORGET_KEYS_SQL {
             writer.execute(sql, named_params! { ":number": source_number(name) })?;
         }
-        writer.execute(FORGET_ITEMS_SQL, named_params! { ":source": name.as_str() })?;
+        for sql in [FORGET_PROPERTIES_SQL, FORGET_ITEMS_SQL] {
+            writer.execute(sql, named_params! { ":source": name.as_str() })?;
+        }
         set_progress(writer, name, Some(i64::MIN))
     })?;
     read_outdated_links(source, store, None).map(drop)

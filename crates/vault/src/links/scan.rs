@@ -6,6 +6,7 @@ use vademecum_model::SourceName;
 
 use super::{
     Dialect, LinkKind,
+    found_link::{FoundLink, ScannedText},
     front_matter::{target_link, uri_key},
     key::{address_key, decode_percent, trim_address},
 };
@@ -17,42 +18,15 @@ const MAX_OPEN_BRACKETS: usize = 128;
 /// Characters that are never part of an address.
 const ADDRESS_ENDS: [char; 8] = ['<', '>', '"', '`', '|', '[', ']', '\\'];
 
-/// A link in a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FoundLink {
-    pub(super) kind: LinkKind,
-    /// Position in the text, in bytes.
-    pub(super) at: usize,
-    pub(super) target: String,
-    pub(super) fragment: String,
-    /// Key of the target, if it is not that of a name.
-    pub(super) key: Option<String>,
-}
-
-impl FoundLink {
-    pub(super) fn new(kind: LinkKind, at: usize, target: &str, fragment: &str) -> Self {
-        let (target, fragment) = (target.to_owned(), fragment.to_owned());
-        Self { kind, at, target, fragment, key: None }
-    }
-
-    pub(super) fn shifted(self, by: usize) -> Self {
-        Self { at: self.at + by, ..self }
-    }
-}
-
-/// The links of a text, and the identifiers of its blocks.
-#[derive(Debug, Default)]
-pub(super) struct ScannedText {
-    pub(super) links: Vec<FoundLink>,
-    pub(super) blocks: Vec<String>,
-}
-
 /// Finds the links of a text whose literal parts are masked.
 #[derive(Debug)]
 pub(super) struct Scanner<'a> {
     text: &'a str,
     dialect: Dialect,
+    /// Maximum number of web addresses, and of other links.
     max_links: usize,
+    /// Number of other links and of web addresses that were found.
+    kept: [usize; 2],
     at: usize,
     found: ScannedText,
     /// Start of each open bracket of the present line.
@@ -70,6 +44,7 @@ impl<'a> Scanner<'a> {
             text,
             dialect,
             max_links,
+            kept: [0; 2],
             at: 0,
             found: ScannedText::default(),
             brackets: Vec::new(),
@@ -85,7 +60,7 @@ impl<'a> Scanner<'a> {
             return self.found;
         }
         let mut line_start = true;
-        while self.at < self.text.len() && self.found.links.len() < self.max_links {
+        while self.at < self.text.len() {
             if line_start {
                 self.brackets.clear();
                 self.read_line_start();
@@ -120,15 +95,22 @@ impl<'a> Scanner<'a> {
     }
 
     fn push(&mut self, link: FoundLink) {
-        if link.target.len() <= MAX_TARGET_BYTES && link.fragment.len() <= MAX_TARGET_BYTES {
+        if link.target.len() > MAX_TARGET_BYTES || link.fragment.len() > MAX_TARGET_BYTES {
+            return;
+        }
+        let is_address = link.kind == LinkKind::Address;
+        let kept = &mut self.kept[usize::from(is_address)];
+        if *kept < self.max_links {
+            *kept += 1;
             self.found.links.push(link);
+        } else {
+            self.found.omitted += 1;
         }
     }
 
     /// Finds the addresses of a text without other links.
     fn scan_addresses(&mut self) {
-        while self.found.links.len() < self.max_links {
-            let Some(next) = self.rest().find("://") else { break };
+        while let Some(next) = self.rest().find("://") {
             self.at += next;
             let start = self.at;
             self.read_address();

@@ -11,7 +11,7 @@ enum Fragment<'t> {
 }
 
 /// Returns the names of all placeholders, each once, in order of first appearance.
-pub(crate) fn placeholder_names<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<&'t str> {
+pub fn placeholder_names<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<&'t str> {
     let mut names = Vec::new();
     for piece in texts.into_iter().flat_map(split_fragments) {
         if let Fragment::Placeholder(name) = piece
@@ -24,7 +24,7 @@ pub(crate) fn placeholder_names<'t>(texts: impl IntoIterator<Item = &'t str>) ->
 }
 
 /// Replaces each placeholder by its value. Values are not expanded again; they may contain braces.
-pub(crate) fn fill_placeholders<'v>(text: &str, value: impl Fn(&str) -> &'v str) -> String {
+pub fn fill_placeholders<'v>(text: &str, value: impl Fn(&str) -> &'v str) -> String {
     split_fragments(text)
         .into_iter()
         .map(|piece| match piece {

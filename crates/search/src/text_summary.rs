@@ -8,7 +8,7 @@ const MAX_SUMMARY_CHARS: usize = 400;
 
 /// Returns the headline of a segment: the innermost heading of its section, else its title, else
 /// its first line.
-pub(super) fn extract_headline(section: Option<&str>, title: Option<&str>, text: &str) -> String {
+pub fn extract_headline(section: Option<&str>, title: Option<&str>, text: &str) -> String {
     let heading = section.and_then(|section| section.rsplit(" › ").next());
     let candidates = [heading, title, first_line(text)];
     let headline =
@@ -19,7 +19,7 @@ pub(super) fn extract_headline(section: Option<&str>, title: Option<&str>, text:
 }
 
 /// Returns the first one to three sentences of a segment, without headings.
-pub(super) fn extract_summary(text: &str) -> String {
+pub fn extract_summary(text: &str) -> String {
     let prose: Vec<String> = text
         .lines()
         .filter(|line| !line.trim_start().starts_with('#'))
