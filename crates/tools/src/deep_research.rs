@@ -114,7 +114,7 @@ pub struct DeepResearchFetch {
 impl Tool for DeepResearchFetch {
     const NAME: &'static str = "fetch";
     const TITLE: &'static str = "Fetch";
-    const DESCRIPTION: &'static str = "Read a result of search in full.";
+    const DESCRIPTION: &'static str = "Read a result in full.";
     const TOOLSET: Toolset = Toolset::DeepResearch;
     const HAS_LONG_RESULTS: bool = true;
     type Output = CompactHit;

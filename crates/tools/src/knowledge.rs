@@ -48,15 +48,15 @@ pub struct KnowledgeSearch {
     #[schemars(extend("description" = "", "default" = "fts"))]
     mode: Option<SearchModeInput>,
     /// Rerank by vectors.
-    #[schemars(description = "")]
+    #[schemars(description = "By vectors.")]
     rerank: Option<bool>,
     /// Relevance or novelty: 0 to 1.
-    #[schemars(description = "0 (novelty) to 1.")]
+    #[schemars(description = "0 to 1.")]
     lambda: Option<f64>,
     /// Maximum size of the whole answer, in estimated tokens; it has at least one result.
     #[schemars(description = "Of the answer.")]
     max_tokens: Option<PositiveNumber>,
-    /// Default these; or collections, or one by name.
+    /// Or collections, or one by name.
     sources: Option<Vec<String>>,
     /// Best or newest first.
     #[schemars(extend("description" = ""))]
@@ -72,12 +72,12 @@ pub struct KnowledgeSearch {
     linked_from: Option<Uri>,
     /// By source
     filters: Option<KnowledgeFilters>,
-    /// Compact: the fields of `fetch`.
+    /// Compact: as `fetch`.
     shape: Option<Shape>,
     /// What to do about words that occur nowhere; default `repair`.
     #[schemars(extend("description" = "", "default" = "repair"))]
     spelling: Option<actors::Spelling>,
-    /// "new" or a handle it gave; then repeating a search shows more.
+    /// "new" or its handle; then a repeated search shows more.
     session: Option<String>,
 }
 
@@ -238,7 +238,7 @@ impl Tool for KnowledgeGet {
     const NAME: &'static str = "knowledge.get";
     const TITLE: &'static str = "Read an item";
     const DESCRIPTION: &'static str = "Read an item: a snippet, all (full), or the passage at \
-        retrieval.loc (chunk, chunk_with_siblings).";
+        retrieval.loc (chunk).";
     const HAS_LONG_RESULTS: bool = true;
     type Output = Item;
 

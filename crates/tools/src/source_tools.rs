@@ -135,14 +135,14 @@ search_tool! {
     query: String,
     filters: NotesFilters {
         /// Any of these.
-        #[schemars(description = "")]
+        #[schemars(description = "Any.")]
         keywords: Vec<String>,
     }
 }
 
 search_tool! {
     /// Searches media.
-    MediaSearch("media.search", "Search media", "Search documents, articles and transcripts."),
+    MediaSearch("media.search", "Search media", "Search documents and transcripts."),
     /// A question or words. Any may match; "phrases" must occur, -words must not.
     query: String,
     filters: MediaFilters {
@@ -202,7 +202,7 @@ search_tool! {
     query: String,
     filters: PromptsFilters {
         /// Default all.
-        #[schemars(description = "")]
+        #[schemars(description = "Or all.")]
         fields: Vec<PromptField>,
     }
 }
@@ -350,7 +350,7 @@ pub struct ChatsGet {
 impl Tool for ChatsGet {
     const NAME: &'static str = "chats.get";
     const TITLE: &'static str = "Read a chat";
-    const DESCRIPTION: &'static str = "Read a conversation in pages, or the messages around \
+    const DESCRIPTION: &'static str = "Read a conversation in pages, or around \
         retrieval.loc.";
     const HAS_LONG_RESULTS: bool = true;
     type Output = Item;

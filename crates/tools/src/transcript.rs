@@ -27,7 +27,7 @@ pub struct MediaTranscript {
     #[schemars(extend("description" = "", "default" = "text"))]
     format: Option<TranscriptFormat>,
     /// Default for json.
-    #[schemars(description = "")]
+    #[schemars(description = "In text.")]
     include_timestamps: Option<bool>,
     /// Start of the part to read, in milliseconds or as `h:mm:ss`.
     #[schemars(description = "Milliseconds or h:mm:ss.")]
