@@ -206,6 +206,7 @@ fn earlier_library_names_the_agents_of_its_journal() {
         .execute_batch(
             "DROP TABLE provenance; DROP TABLE row_digests; DROP TABLE digest_state;
              DROP TABLE link_items; DROP TABLE link_addresses; DROP TABLE note_properties;
+             DROP TABLE sync_places; DROP TABLE sync_items; DROP TABLE sync_files;
              DROP INDEX conversation_logs; DROP INDEX linked_sessions;
              ALTER TABLE conversations DROP COLUMN session;
              ALTER TABLE conversations DROP COLUMN is_log;

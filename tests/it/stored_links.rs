@@ -60,10 +60,11 @@ fn restore_former_tables(library: &Library) {
     database.execute_batch(rows).unwrap();
     let later = "DROP INDEX conversation_logs; DROP INDEX linked_sessions;
                  ALTER TABLE conversations DROP COLUMN session;
-                 ALTER TABLE conversations DROP COLUMN is_log;";
+                 ALTER TABLE conversations DROP COLUMN is_log;
+                 DROP TABLE sync_places; DROP TABLE sync_items; DROP TABLE sync_files;";
     database.execute_batch(later).unwrap();
-    // The versions of the keys of links and of properties, and of the columns that are dropped here.
-    let version = i64::try_from(Database::Chacha.migrations().len() - 4).unwrap();
+    // The versions of the keys of links, of properties and of syncs, and of the columns that are dropped here.
+    let version = i64::try_from(Database::Chacha.migrations().len() - 5).unwrap();
     database.pragma_update(None, "user_version", version).unwrap();
 }
 

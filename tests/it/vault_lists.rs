@@ -230,10 +230,11 @@ fn forget_properties(library: &Library) {
              DROP INDEX items_with_done_tasks;
              ALTER TABLE link_items DROP COLUMN open_tasks;
              ALTER TABLE link_items DROP COLUMN done_tasks;
-             UPDATE link_versions SET version = 2;",
+             UPDATE link_versions SET version = 2;
+             DROP TABLE sync_places; DROP TABLE sync_items; DROP TABLE sync_files;",
         )
         .unwrap();
-    let version = i64::try_from(Database::Chacha.migrations().len() - 1).unwrap();
+    let version = i64::try_from(Database::Chacha.migrations().len() - 2).unwrap();
     database.pragma_update(None, "user_version", version).unwrap();
 }
 

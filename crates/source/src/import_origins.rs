@@ -3,6 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use rusqlite::named_params;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use vademecum_model::{Deadline, Draft, SaveOutcome, SourceName, Timestamp, Uri};
 use vademecum_store::{Reader, Store, StoreError, Writer};
@@ -28,6 +29,14 @@ const KNOWN_SQL: &str =
 const ORIGINS_SQL: &str = "SELECT origin, digest \
      FROM imported \
      WHERE source = :source AND substr(origin, 1, length(:prefix)) = :prefix AND digest <> ''";
+/// Deletes an origin.
+const FORGET_ORIGIN_SQL: &str = "DELETE FROM imported WHERE source = :source AND origin = :origin";
+/// Selects the origins of `:item` with fingerprint and change, except that of items written in the
+/// library.
+const OF_ITEM_SQL: &str = "SELECT origin, digest, changed_at IS NOT NULL AS is_changed \
+     FROM imported INDEXED BY imported_by_item \
+     WHERE source = :source AND item = :item AND digest <> :own_digest \
+     ORDER BY origin";
 /// Records that `:item` is as it was imported.
 const UNCHANGED_SQL: &str =
     "UPDATE imported SET changed_at = NULL WHERE source = :source AND item = :item";
@@ -77,6 +86,46 @@ pub fn item_origins(
 ) -> Result<Vec<String>, StoreError> {
     let of_item = named_params! { ":source": source, ":item": item };
     reader.query_all(ITEM_ORIGINS_SQL, of_item, |row| row.get("origin"))
+}
+
+/// An origin of an item, as other machines learn of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ItemOrigin {
+    /// External identity of the item.
+    pub origin: String,
+    /// Fingerprint of the input of the last import.
+    pub digest: String,
+    /// The item was changed in the library since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_changed: bool,
+}
+
+/// Returns the origins from which an item was imported, with their fingerprints.
+pub fn list_item_origins(
+    reader: &Reader<'_>,
+    source: SourceName,
+    item: &str,
+) -> Result<Vec<ItemOrigin>, StoreError> {
+    let parameters = named_params! {
+        ":source": source.as_str(), ":item": item, ":own_digest": OWN_DIGEST,
+    };
+    reader.query_all(OF_ITEM_SQL, parameters, |row| {
+        Ok(ItemOrigin {
+            origin: row.get("origin")?,
+            digest: row.get("digest")?,
+            is_changed: row.get("is_changed")?,
+        })
+    })
+}
+
+/// Forgets an origin. Its item stays.
+pub fn forget_origin(
+    writer: &Writer<'_>,
+    source: SourceName,
+    origin: &str,
+) -> Result<(), StoreError> {
+    let parameters = named_params! { ":source": source.as_str(), ":origin": origin };
+    writer.execute(FORGET_ORIGIN_SQL, parameters).map(drop)
 }
 
 /// Changes the origin of items after a file was renamed.

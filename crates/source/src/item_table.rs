@@ -6,7 +6,7 @@ use uuid::Uuid;
 use vademecum_model::{FtsTable, SourceName, Timestamp};
 use vademecum_store::{DerivedFtsTable, StoreError, Writer};
 
-use crate::{IdType, ItemStatements, ListStatements};
+use crate::{IdType, ItemStatements, ListStatements, SyncStatements};
 
 /// Selects `version` and `deleted` of the item `:id`.
 const VERSION: &str = "SELECT version, NOT ({live}) AS deleted FROM {table} WHERE id = {id}";
@@ -139,6 +139,11 @@ impl ItemTable {
             hidden_sql: self.fill(HIDDEN),
             stats_sql: self.fill(STATS),
             remove_sql: self.fill(REMOVE),
+            sync: SyncStatements {
+                changed_sql: self.fill(include_str!("sql/sync_changed.sql")),
+                gone_sql: self.fill(include_str!("sql/sync_gone.sql")),
+                stamp_sql: self.fill(include_str!("sql/sync_stamp.sql")),
+            },
             derived_fts_table: DerivedFtsTable {
                 table: index.name,
                 count_differences_sql: self.fill(include_str!("sql/fts_differences.sql")),
@@ -152,13 +157,14 @@ impl ItemTable {
 
     /// Returns a template with the names of this table.
     fn fill(&self, template: &str) -> &'static str {
-        let id = match self.id_type {
-            IdType::Numbers => "CAST(:id AS INTEGER)",
-            IdType::Texts => ":id",
+        let (id, id_affinity) = match self.id_type {
+            IdType::Numbers => ("CAST(:id AS INTEGER)", "INTEGER"),
+            IdType::Texts => (":id", "TEXT"),
         };
         let filled = template
             .replace("{table}", self.table)
             .replace("{id}", id)
+            .replace("{id_affinity}", id_affinity)
             .replace("{row}", self.row)
             .replace("{key}", self.key)
             .replace("{row_of_key}", self.row_of_key)

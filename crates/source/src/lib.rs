@@ -23,9 +23,10 @@ mod word_forms;
 pub use earlier_rows::{are_rows_earlier, update_all_earlier_rows};
 pub use error::SourceError;
 pub use import_origins::{
-    KnownOrigin, OWN_DIGEST, find_origin, first_origins, forget_local_changes, item_origins,
-    list_changed_items, list_origins, record_local_change, record_local_item, record_origin,
-    record_planned_file, remove_imported, rename_origin, save_imported,
+    ItemOrigin, KnownOrigin, OWN_DIGEST, find_origin, first_origins, forget_local_changes,
+    forget_origin, imported_item, item_origins, list_changed_items, list_item_origins,
+    list_origins, record_local_change, record_local_item, record_origin, record_planned_file,
+    remove_imported, rename_origin, save_imported,
 };
 pub use item_table::{ItemTable, KeywordStamp, KeywordTables, OwnStatements};
 pub use listing::ListStatements;
@@ -37,7 +38,7 @@ pub use provenance::{
     set_content_origins, set_derived_from,
 };
 pub use rank::{RankPlan, cached_table_statistics, compare_titles, rank_table};
-pub use source::{FilterParameters, ItemStatements, Source, shared_parameters};
+pub use source::{FilterParameters, ItemStatements, Source, SyncStatements, shared_parameters};
 pub use spelling::SimilarWord;
 pub use suggest::{IdType, suggest_items, suggest_items_with, suggest_words};
 pub use tags::{TaggedItem, change_tags};

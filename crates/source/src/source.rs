@@ -76,8 +76,22 @@ pub struct ItemStatements {
     pub stats_sql: &'static str,
     /// Marks the item `:id` as deleted and returns its full-text rowid as `row`.
     pub remove_sql: &'static str,
+    /// Statements by which a sync with other machines finds changed items.
+    pub sync: SyncStatements,
     /// Statements that check and rebuild the full-text table.
     pub derived_fts_table: DerivedFtsTable,
+}
+
+/// Statements that compare the items of a source with their state at the last sync, `sync_items`.
+#[derive(Clone, Copy, Debug)]
+pub struct SyncStatements {
+    /// Lists at most `:limit` changed items after the row `:after`: `row`, `id`, `stamp`, and their
+    /// `number` if they were synced before.
+    pub changed_sql: &'static str,
+    /// Lists at most `:limit` deleted items: `number` and `id`.
+    pub gone_sql: &'static str,
+    /// Selects the `stamp` of the item `:id`; no row for a deleted item.
+    pub stamp_sql: &'static str,
 }
 
 /// A searchable collection of items that can be read and extended.

@@ -10,6 +10,8 @@ const LINKS_BY_KEY_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/l
 const PROPERTIES_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/properties.sql");
 /// The tables about the agents that wrote items, the same in each database with items.
 const PROVENANCE_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/provenance.sql");
+/// The state of the items at the last sync with other machines, the same in each database with items.
+const SYNC_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/sync.sql");
 /// The state of a file that follows an archive, the same in each database that can.
 const ARCHIVE_SCHEMA: &str = include_str!("../../../schemas/sqlite/shared/archive.sql");
 
@@ -36,6 +38,7 @@ const CHACHA_MIGRATIONS: &[&str] = &[
     include_str!("../../../schemas/sqlite/chacha/0019_link_digests.sql"),
     include_str!("../../../schemas/sqlite/chacha/0020_sessions.sql"),
     PROPERTIES_SCHEMA,
+    SYNC_SCHEMA,
 ];
 
 /// A database of a library, or of the server.
@@ -120,6 +123,7 @@ impl Database {
                 include_str!("../../../schemas/sqlite/media/0016_link_digests.sql"),
                 include_str!("../../../schemas/sqlite/media/0017_file_names.sql"),
                 PROPERTIES_SCHEMA,
+                SYNC_SCHEMA,
             ],
             Self::Prompts => &[
                 include_str!("../../../schemas/sqlite/prompts/0001_core.sql"),
@@ -137,6 +141,7 @@ impl Database {
                 LINKS_BY_KEY_SCHEMA,
                 include_str!("../../../schemas/sqlite/prompts/0014_link_digests.sql"),
                 PROPERTIES_SCHEMA,
+                SYNC_SCHEMA,
             ],
             Self::Imports => &[
                 include_str!("../../../schemas/sqlite/imports/0001_files.sql"),

@@ -1,4 +1,4 @@
--- Migration 21 of chacha.db, 17 of media.db and 15 of prompts.db: the properties and tasks of notes
+-- Migration 21 of chacha.db, 18 of media.db and 15 of prompts.db: the properties and tasks of notes
 -- (docs/adr/0072-properties-and-tasks.md). All rows are derived from the texts of items, which are read again.
 
 -- Numbers of tasks in the text of an item.
