@@ -66,6 +66,24 @@ pub fn export_versions(
     reader: &Reader<'_>,
     item: &str,
 ) -> Result<Option<ExportedVersions>, SourceError> {
+    let Some(mut exported) = export_all_versions(source, reader, item)? else { return Ok(None) };
+    // Entries without texts tell what the item itself tells.
+    let has_texts = |change: &ExportedChange| {
+        change.deleted_before || change.before.as_ref().is_some_and(|before| !before.is_empty())
+    };
+    if !exported.changes.iter().any(has_texts) {
+        exported.changes.clear();
+    }
+    let is_empty = exported.changes.is_empty() && exported.provenance.is_empty();
+    Ok(Some(exported).filter(|_| !is_empty))
+}
+
+/// Returns the changes of an item, also those without texts, and its provenance; `None` if there are neither.
+pub fn export_all_versions(
+    source: &dyn Source,
+    reader: &Reader<'_>,
+    item: &str,
+) -> Result<Option<ExportedVersions>, SourceError> {
     let entries = entries_of_item(reader, source.name(), item)?;
     let provenance = read_provenance(reader, source.name(), &[item], ProvenanceRows::All)?;
     let provenance = provenance.into_values().next().unwrap_or_default();
@@ -103,15 +121,7 @@ pub fn export_versions(
         }
         exported.changes.push(change);
     }
-    // Entries without texts tell what the item itself tells.
-    let has_texts = |change: &ExportedChange| {
-        change.deleted_before || change.before.as_ref().is_some_and(|before| !before.is_empty())
-    };
-    if !exported.changes.iter().any(has_texts) {
-        exported.changes.clear();
-    }
-    let is_empty = exported.changes.is_empty() && exported.provenance.is_empty();
-    Ok(Some(exported).filter(|_| !is_empty))
+    Ok(Some(exported))
 }
 
 /// Adds exported changes to the journal of an imported item that has none, and gives the item their
@@ -225,7 +235,11 @@ fn differing_fields(older: &str, newer: &str) -> Fields {
 }
 
 /// Returns the text of the version before, from the text after and the differing fields.
-fn older_text(source: SourceName, newer: &str, before: &Fields) -> Result<String, SourceError> {
+pub(super) fn older_text(
+    source: SourceName,
+    newer: &str,
+    before: &Fields,
+) -> Result<String, SourceError> {
     let mut fields = fields_of(newer);
     for (name, value) in before {
         if value.is_null() {

@@ -202,7 +202,7 @@ pub(super) fn merge_texts(
 
 /// Merges two versions whose common one is not known: the fields of `theirs` with the tags of both.
 /// `None` for notes with different texts.
-fn merge_without_base(ours: &str, theirs: &str) -> Result<Option<String>, SourceError> {
+pub(super) fn merge_without_base(ours: &str, theirs: &str) -> Result<Option<String>, SourceError> {
     let (mut base, other) = (parse_body(ours)?, parse_body(theirs)?);
     if let (DraftBody::Note(ours), DraftBody::Note(theirs)) = (&base, &other)
         && ours.content != theirs.content

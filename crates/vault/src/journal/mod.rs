@@ -12,6 +12,7 @@ mod exported;
 mod import;
 mod line_merge;
 mod merge;
+mod received;
 mod record;
 mod undo;
 mod versions;
@@ -21,13 +22,17 @@ pub use self::{
     entry::JournalEntry,
     exported::{
         ExportedChange, ExportedVersions, MAX_EXPORTED_BYTES, MAX_EXPORTED_CHANGES,
-        export_versions, import_versions,
+        export_all_versions, export_versions, import_versions,
     },
     import::{
         ConflictCopies, LocalChange, list_local_changes, remove_changed_origin, remove_origin,
         save_draft,
     },
-    record::{apply_change, import_base_texts},
+    received::{
+        ReceivedItem, add_received_origins, canonical_text, find_received_version, find_version,
+        last_client, merge_versions, write_received,
+    },
+    record::{apply_change, import_base, import_base_texts},
     undo::{UndoOutcome, UndoSelection, UndoneItem, undo_changes},
     versions::{
         FieldChange, ItemChange, ItemHistory, list_changes, list_client_changes, read_history,

@@ -132,6 +132,17 @@ pub(super) fn replace_fields(
 ) -> Result<(), SourceError> {
     // A digest that no other item has.
     let digest = format!("restored {}", Uuid::new_v4());
+    replace_fields_as(source, writer, item, body, digest)
+}
+
+/// Replaces all fields of an item, which may be deleted, and its fingerprint.
+pub(super) fn replace_fields_as(
+    source: &dyn Source,
+    writer: &Writer<'_>,
+    item: &str,
+    body: DraftBody,
+    digest: String,
+) -> Result<(), SourceError> {
     source.replace_item(writer, item, &Draft { digest, ..Draft::from_stored(item, body) })
 }
 
@@ -261,7 +272,7 @@ pub(super) fn put_import_base(
 }
 
 /// Returns the fields of an item as its file had them at the last import; `None` if unknown.
-pub(super) fn import_base(
+pub fn import_base(
     reader: &Reader<'_>,
     source: SourceName,
     item: &str,

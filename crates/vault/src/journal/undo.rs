@@ -182,7 +182,11 @@ fn parse_and_write(text: &str) -> Result<String, SourceError> {
 }
 
 /// Marks an item as deleted and removes it from the index.
-fn delete_item(source: &dyn Source, writer: &Writer<'_>, item: &str) -> Result<(), SourceError> {
+pub(super) fn delete_item(
+    source: &dyn Source,
+    writer: &Writer<'_>,
+    item: &str,
+) -> Result<(), SourceError> {
     let Some(statements) = source.item_statements() else { return Ok(()) };
     let this = named_params! { ":id": item };
     let row = writer.query_first(statements.remove_sql, this, |row| row.get::<_, i64>("row"))?;
