@@ -16,7 +16,7 @@ const LAYERS: [&[&str]; 15] = [
     &["tools"],
     &["services"],
     &["actors"],
-    &["tldw", "import"],
+    &["tldw", "import", "sync"],
     &["notes", "media", "chats", "characters", "prompts", "collections"],
     &["vault", "embed", "mcp", "oauth"],
     &["source", "accounts", "replication", "health"],
