@@ -11,7 +11,8 @@ use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 use super::{
     audit, backup, bundle, check, client, collection, common::CommonOptions, config, connect, demo,
     eval, explain, export, get, import, key, links, list, log, login, mcp, migrate, open, output,
-    profile, query, recall, restore, schema, search, serve, service, sources, tool, undo, user,
+    profile, query, recall, restore, schema, search, serve, service, sources, sync, tool, undo,
+    user,
 };
 use vademecum_core::{
     config::{Settings, child_program, first_argument, time_zone},
@@ -88,6 +89,8 @@ enum Command {
     Backup(backup::Backup),
     /// Restore a backup
     Restore(restore::Restore),
+    /// Keep your library on several machines in step: by a folder that all see, or by ssh
+    Sync(sync::SyncCommand),
     /// Move libraries into the archive of the settings, or out of it
     Migrate(migrate::Migrate),
     /// Search the library
@@ -132,10 +135,7 @@ enum Command {
 
 /// Parses the command line, runs the command and returns its exit code.
 pub fn main() -> ExitCode {
-    // Everything the program writes belongs to its user alone: databases, exports, backups and
-    // temporary files.
-    #[cfg(unix)]
-    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    make_files_private();
     let begun = Instant::now();
     let line = match CommandLine::try_parse() {
         Ok(line) => line,
@@ -195,6 +195,7 @@ pub fn main() -> ExitCode {
             Command::Export(command) => command.run(&line.common),
             Command::Backup(command) => command.run(&line.common),
             Command::Restore(command) => command.run(&line.common),
+            Command::Sync(command) => command.run(&line.common).await,
             Command::Migrate(command) => command.run(&line.common),
             Command::Search(command) => command.run(&line.common).await,
             Command::Links(command) => command.run(&line.common).await,
@@ -217,6 +218,13 @@ pub fn main() -> ExitCode {
         output::print_error(&format!("error: {error:#}"));
         ExitCode::FAILURE
     })
+}
+
+/// Makes all files that the program writes belong to its user alone: databases, exports, backups and
+/// temporary files.
+fn make_files_private() {
+    #[cfg(unix)]
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
 }
 
 impl Command {

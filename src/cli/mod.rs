@@ -45,6 +45,7 @@ mod search;
 mod serve;
 mod service;
 mod sources;
+mod sync;
 mod table_format;
 mod tool;
 mod undo;

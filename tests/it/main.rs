@@ -150,6 +150,8 @@ mod stdio;
 mod stored_links;
 mod streams;
 mod superseded_items;
+#[cfg(unix)]
+mod sync;
 mod table_collections;
 mod table_rows;
 mod third_party_exports;
