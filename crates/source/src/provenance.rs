@@ -129,11 +129,13 @@ pub fn set_content_origins<'h>(
 ) -> Result<(), StoreError> {
     let hits: Vec<&mut Hit> = hits.into_iter().collect();
     let all: Vec<&str> = hits.iter().map(|hit| hit.uri.id.as_str()).collect();
-    let imported = imported_items(reader, source, &all)?;
-    let written = match source {
-        // Agents write no documents of collections.
-        SourceName::Collections => HashMap::new(),
-        _ => read_provenance(reader, source, &all, ProvenanceRows::WithoutItems)?,
+    let (imported, written) = match source {
+        // Agents write no documents of collections, and no import brings them.
+        SourceName::Collections => (HashMap::new(), HashMap::new()),
+        _ => (
+            imported_items(reader, source, &all)?,
+            read_provenance(reader, source, &all, ProvenanceRows::WithoutItems)?,
+        ),
     };
     for hit in hits {
         let own = match hit.known_origin() {
