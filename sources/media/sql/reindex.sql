@@ -5,7 +5,7 @@ SELECT
         SELECT group_concat(nullif(vademecum_file_name(origin), Media.title), char(10))
         FROM (
             SELECT origin
-            FROM imported
+            FROM imported INDEXED BY imported_by_item
             WHERE source = 'media' AND item = CAST(Media.id AS TEXT)
             ORDER BY origin
         )

@@ -17,7 +17,7 @@ WHERE deleted = 0
       OR instr(char(10) || lower(folders) || char(10), char(10) || :folder || char(10)) > 0
       OR EXISTS (
           SELECT 1
-          FROM imported
+          FROM imported INDEXED BY imported_by_item
           WHERE source = 'notes'
             AND item = notes.id
             AND instr(
