@@ -170,7 +170,8 @@ fn page_beyond_end_is_empty_with_exact_total() {
                 server.client().call_tool(&tool, &json!({ "query": "pebble", "offset": offset }));
             assert_eq!(
                 page,
-                json!({ "results": [], "has_more": false, "next_offset": null, "total_estimated": total }),
+                json!({ "results": [], "has_more": false, "next_offset": null, "total_estimated": total,
+                    "found": true }),
                 "{tool} from {offset}"
             );
         }

@@ -1,7 +1,10 @@
 //! A search over five sources in three databases ranks like a single full-text table with all
 //! items: same top ten, same order.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+};
 
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
@@ -52,6 +55,9 @@ const ITEM_QUERIES: [(Database, &str); 6] = [
 /// Weight of a title, and of another form of a word, as the library has them.
 const TITLE_WEIGHT: f64 = 2.0;
 const VARIANT_WEIGHT: f64 = 0.8;
+/// Number of the first matches whose titles are compared with the query, and the bonus for all of its words.
+const RAISED_MATCHES: usize = 50;
+const TITLE_BONUS: f64 = 0.1;
 /// Parameters of BM25.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
@@ -220,7 +226,8 @@ impl ReferenceTable {
         self.items.iter().any(|item| item.title == query || (query.len() > 1 && is_in(&item.title)))
     }
 
-    /// Returns the URI and score of every match, best first.
+    /// Returns the URI and score of every match, best first. The words of the query in titles raise the
+    /// first matches (`docs/adr/0080-scores-with-a-meaning.md`).
     fn rank(&self, query: &str) -> Vec<(String, f64)> {
         let rows = to_f64(self.items.len());
         let average = self.items.iter().map(|item| item.length).sum::<f64>() / rows;
@@ -229,21 +236,31 @@ impl ReferenceTable {
             typed.entry(stem(&word)).or_default().push(word);
         }
         let mut scores = vec![0.0; self.items.len()];
+        let mut weights: HashMap<String, f64> = HashMap::new();
         for (stem, typed) in typed {
             let frequency = |item: &ReferenceItem| item.frequency(&stem, &typed);
             let frequencies: Vec<f64> = self.items.iter().map(frequency).collect();
             let matches = to_f64(frequencies.iter().filter(|it| **it > 0.0).count());
             let weight = ((rows - matches + 0.5) / (matches + 0.5)).ln().max(1e-6);
             let repeated = weight * to_f64(typed.len());
+            weights.insert(stem, repeated);
             for ((score, frequency), item) in scores.iter_mut().zip(frequencies).zip(&self.items) {
                 let norm = K1 * (1.0 - B + B * item.length / average);
                 *score += repeated * frequency * (K1 + 1.0) / (frequency + norm);
             }
         }
         let found = self.items.iter().zip(scores).filter(|(_, score)| *score > 0.0);
-        let mut found: Vec<_> = found.map(|(item, score)| (item.uri.clone(), score)).collect();
+        let mut found: Vec<_> = found.collect();
         found.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-        found
+        let best = found.first().map_or(0.0, |(_, best)| *best);
+        let total: f64 = weights.values().sum();
+        for (item, score) in found.iter_mut().take(RAISED_MATCHES) {
+            let stems: HashSet<String> = item.title.iter().map(|word| stem(word)).collect();
+            let covered: f64 = stems.iter().filter_map(|stem| weights.get(stem)).sum();
+            *score += best * TITLE_BONUS * covered / total;
+        }
+        found.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        found.into_iter().map(|(item, score)| (item.uri.clone(), score)).collect()
     }
 }
 

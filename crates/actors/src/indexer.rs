@@ -27,7 +27,7 @@ use vademecum_collections::{
 };
 use vademecum_embed::Embeddings;
 use vademecum_model::{Deadline, Filters, ItemVersion, Loc, SourceName, Uri};
-use vademecum_search::{PhraseSet, RankedMatch};
+use vademecum_search::RankedMatch;
 use vademecum_source::{Source, SourceError};
 use vademecum_store::{ChangeDetector, Durability, Store};
 
@@ -389,13 +389,7 @@ impl VectorIndexer {
             let metadata = serde_json::Value::Object(passage.metadata);
             items.push(VectorHit {
                 loc: chunk_loc(&uri, &metadata),
-                ranked: RankedMatch {
-                    key,
-                    uri,
-                    score,
-                    last_modified: None,
-                    missing: PhraseSet::default(),
-                },
+                ranked: RankedMatch::new(key, uri, score),
                 text: passage.body,
             });
         }

@@ -139,13 +139,7 @@ mod tests {
 
     fn ranking(count: usize) -> Vec<RankedMatch> {
         let uri = |number: usize| Uri::item(SourceName::Notes, number.to_string());
-        let ranked = |number| RankedMatch {
-            key: 0,
-            uri: uri(number),
-            score: 1.0,
-            last_modified: None,
-            missing: vademecum_search::PhraseSet::default(),
-        };
+        let ranked = |number| RankedMatch::new(0, uri(number), 1.0);
         (0..count).map(ranked).collect()
     }
 

@@ -14,6 +14,8 @@ use super::{FtsQuery, Phrase, QueryWord};
 pub const SCORE_FLOOR: f64 = 0.5;
 /// Strength at which the score is [`SCORE_FLOOR`].
 const FLOOR_STRENGTH: f64 = 1.45;
+/// Number of passages below which the rarity of a word says little.
+const MIN_WEIGHED_PASSAGES: u64 = 100;
 /// Maximum number of missing words that are named.
 const MAX_MISSING_WORDS: usize = 8;
 
@@ -57,6 +59,8 @@ impl PhraseSet {
 pub struct QueryWeights<'q> {
     phrases: Vec<(&'q Phrase, f64)>,
     total: f64,
+    /// Number of passages that are searched.
+    passages: u64,
 }
 
 impl<'q> QueryWeights<'q> {
@@ -68,7 +72,7 @@ impl<'q> QueryWeights<'q> {
         let phrases: Vec<_> =
             query.phrases().zip(statistics.phrase_weights()).map(weight).collect();
         let total = phrases.iter().map(|(_, weight)| weight).sum();
-        Self { phrases, total }
+        Self { phrases, total, passages: statistics.rows }
     }
 
     /// Returns the share of the weight that some phrases have, from 0 to 1.
@@ -85,16 +89,21 @@ impl<'q> QueryWeights<'q> {
     }
 
     /// Returns the score, 0 to 1, of the best match of a search from its BM25 score: the square of the
-    /// strength `score / weight · √phrases`, saturated. A match that has all words scores at least
-    /// [`SCORE_FLOOR`].
+    /// strength `score / weight · √phrases`, saturated. For a match that has all words, this is the
+    /// position in the range from [`SCORE_FLOOR`] to 1. Among few passages, it is the share of the
+    /// words, because the rarity of a word says little there.
     pub fn score(&self, bm25: f64, missing: PhraseSet) -> f64 {
         if self.total <= 0.0 {
             return 1.0;
         }
+        if self.passages < MIN_WEIGHED_PASSAGES {
+            let absent = (0..self.phrases.len()).filter(|phrase| missing.contains(*phrase)).count();
+            return 1.0 - to_f64(absent as u64) / to_f64(self.phrases.len() as u64);
+        }
         let strength = bm25 / self.total * to_f64(self.phrases.len() as u64).sqrt();
         let square = strength * strength;
         let score = square / (square + FLOOR_STRENGTH * FLOOR_STRENGTH);
-        if missing.is_empty() { score.max(SCORE_FLOOR) } else { score }
+        if missing.is_empty() { SCORE_FLOOR + (1.0 - SCORE_FLOOR) * score } else { score }
     }
 
     /// Returns the words among some phrases, as typed, at most eight. Phrases of several words are not
@@ -126,7 +135,9 @@ mod tests {
 
     fn set(positions: &[usize]) -> PhraseSet {
         let mut set = PhraseSet::default();
-        positions.iter().for_each(|position| set.insert(*position));
+        for position in positions {
+            set.insert(*position);
+        }
         set
     }
 
@@ -144,13 +155,21 @@ mod tests {
     #[test]
     fn match_with_all_words_reaches_the_floor() {
         let query = FtsQuery::parse("bread");
-        let weights = QueryWeights::new(&query, &statistics(4, &[3]));
-        assert_eq!(weights.score(1e-9, PhraseSet::default()), SCORE_FLOOR);
+        let weights = QueryWeights::new(&query, &statistics(400, &[300]));
+        let complete = weights.score(1e-9, PhraseSet::default());
+        assert!((SCORE_FLOOR..1.0).contains(&complete), "{complete}");
         assert!(weights.score(1e-9, set(&[0])) < SCORE_FLOOR);
-        assert_eq!(
-            QueryWeights::new(&FtsQuery::default(), &statistics(4, &[])).score(0.0, set(&[])),
-            1.0
-        );
+        let nothing = FtsQuery::default();
+        assert_eq!(QueryWeights::new(&nothing, &statistics(400, &[])).score(0.0, set(&[])), 1.0);
+    }
+
+    #[test]
+    fn words_are_counted_among_few_passages() {
+        let query = FtsQuery::parse("rye bread kvass");
+        let weights = QueryWeights::new(&query, &statistics(4, &[3, 3, 0]));
+        assert_eq!(weights.score(1e-6, PhraseSet::default()), 1.0);
+        assert!((weights.score(1e-6, set(&[2])) - 2.0 / 3.0).abs() < 1e-12);
+        assert!(weights.score(1e-6, set(&[1, 2])) < SCORE_FLOOR);
     }
 
     #[test]

@@ -170,8 +170,8 @@ fn iso_date(word: &str) -> Option<(u32, Option<u32>, Option<u32>)> {
 
 /// Returns the number of a month, 1 to 12, from its name or its first three letters.
 fn month_number(word: &str) -> Option<u32> {
-    let is_it = |month: &&str| word == *month || word.len() == 3 && month.starts_with(word);
-    let position = MONTHS.iter().position(|month| is_it(&month))?;
+    let is_it = |month: &str| word == month || word.len() == 3 && month.starts_with(word);
+    let position = MONTHS.iter().position(|month| is_it(month))?;
     u32::try_from(position + 1).ok()
 }
 

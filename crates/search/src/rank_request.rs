@@ -66,6 +66,13 @@ pub struct RankedMatch {
     pub missing: PhraseSet,
 }
 
+impl RankedMatch {
+    /// Creates a match of which no words are missing and whose last modification is not known.
+    pub fn new(key: i64, uri: Uri, score: f64) -> Self {
+        Self { key, uri, score, last_modified: None, missing: PhraseSet::default() }
+    }
+}
+
 /// A request to load matches as hits for a result list.
 #[derive(Clone, Debug)]
 pub struct HitRequest {

@@ -219,17 +219,18 @@ impl TitleMatches {
         ranked.first().and_then(|first| known.get(&first.uri)).map_or(0.0, |title| title.bonus)
     }
 
-    /// Lowers the scores of further messages of a conversation among the first matches, so that it does
-    /// not fill the results of several sources.
+    /// Lowers the scores of further messages of a conversation among the first matches, not below that
+    /// of the last of these, so that it does not fill the results of several sources.
     pub fn spread_conversations(
         ranked: &mut [RankedMatch],
         compare: impl Fn(&RankedMatch, &RankedMatch) -> Ordering,
     ) {
+        let lowest = ranked.get(Self::CANDIDATES - 1).map_or(0.0, |last| last.score);
         let mut factors: HashMap<String, f64> = HashMap::new();
         for found in ranked.iter_mut().take(Self::CANDIDATES) {
             if found.uri.source == SourceName::Chats {
                 let factor = factors.entry(found.uri.id.clone()).or_insert(1.0);
-                found.score *= *factor;
+                found.score = (found.score * *factor).max(lowest);
                 *factor *= FURTHER_MESSAGE;
             }
         }
@@ -243,7 +244,9 @@ fn phrases_in(keys: &[Option<String>], text: &str) -> PhraseSet {
     for_each_word(text, |word| {
         let key = word_key(word.folded);
         let known = keys.iter().position(|known| known.as_ref() == Some(&key));
-        known.into_iter().for_each(|position| phrases.insert(position));
+        if let Some(position) = known {
+            phrases.insert(position);
+        }
         ControlFlow::Continue(())
     });
     phrases
@@ -265,7 +268,7 @@ fn for_each_whole_word(text: &str, mut visit: impl FnMut(&str) -> ControlFlow<()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vademecum_model::SourceName;
+    use vademecum_model::CorpusStatistics;
 
     fn bonus(query: &str, title: &str) -> f64 {
         TitleMatches::new(&FtsQuery::parse(query)).bonus(title)
@@ -296,23 +299,93 @@ mod tests {
         assert_eq!(bonus("rye bread", "Rye"), 0.0);
     }
 
-    #[test]
-    fn exact_title_comes_first_in_range() {
-        let match_ = |id: &str, score| RankedMatch {
+    fn match_(id: &str, score: f64) -> RankedMatch {
+        RankedMatch {
             key: 0,
             uri: Uri::item(SourceName::Notes, id),
             score,
             last_modified: None,
             missing: PhraseSet::default(),
-        };
-        let titles = TitleMatches::new(&FtsQuery::parse("rye bread")).unwrap();
+        }
+    }
+
+    fn weights(query: &FtsQuery) -> QueryWeights<'_> {
+        let document_frequencies = vec![10; query.phrases().count()];
+        let statistics = CorpusStatistics { rows: 1_000, tokens: 100_000, document_frequencies };
+        QueryWeights::new(query, &statistics)
+    }
+
+    /// Raises the scores and returns the identifiers in the new order, and the bonus.
+    fn raise(titles: &TitleMatches, query: &FtsQuery, ranked: &mut [RankedMatch]) -> (String, f64) {
+        let by_score = |one: &RankedMatch, other: &RankedMatch| other.score.total_cmp(&one.score);
+        let bonus = titles.raise_scores(ranked, (&weights(query), 10.0), by_score);
+        (ranked.iter().map(|found| found.uri.id.as_str()).collect(), bonus)
+    }
+
+    #[test]
+    fn exact_title_comes_first_in_range() {
+        let query = FtsQuery::parse("rye bread");
+        let titles = TitleMatches::new(&query);
         for (id, title) in [("a", "Flour"), ("b", "My rye bread"), ("c", "Rye bread")] {
             titles.compare(&Uri::item(SourceName::Notes, id), title);
         }
         let mut ranked = [match_("a", 1.0), match_("b", 0.8), match_("c", 0.2)];
-        titles.raise_scores(&mut ranked, |one, other| other.score.total_cmp(&one.score));
-        let ids: Vec<&str> = ranked.iter().map(|found| found.uri.id.as_str()).collect();
-        assert_eq!(ids, ["c", "b", "a"]);
-        assert!(ranked[0].score == 1.0 && ranked[2].score > 0.8, "{ranked:?}");
+        assert_eq!(raise(&titles, &query, &mut ranked), ("cba".to_owned(), EXACT_BONUS));
+        assert!(ranked[0].score == 1.0 && ranked[2].score > 0.75, "{ranked:?}");
+    }
+
+    #[test]
+    fn title_with_words_of_the_query_raises_a_match() {
+        let query = FtsQuery::parse("how does rye bread rise");
+        let titles = TitleMatches::new(&query);
+        titles.compare(&Uri::item(SourceName::Notes, "b"), "Bread of rye, and its crust");
+        let mut ranked = [match_("a", 1.0), match_("b", 0.98)];
+        assert_eq!(raise(&titles, &query, &mut ranked), ("ba".to_owned(), 0.0));
+    }
+
+    #[test]
+    fn named_sender_raises_a_match() {
+        for (query, order) in [("what did Ada say of rye", "ba"), ("Ada", "ab"), ("rye", "ab")] {
+            let query = FtsQuery::parse(query);
+            let titles = TitleMatches::new(&query);
+            titles.compare_sender(&Uri::item(SourceName::Notes, "b"), "Ada Lovelace");
+            let mut ranked = [match_("a", 1.0), match_("b", 0.9)];
+            assert_eq!(raise(&titles, &query, &mut ranked).0, order, "{query:?}");
+        }
+    }
+
+    #[test]
+    fn match_of_named_date_counts_as_having_it() {
+        let query = FtsQuery::parse("rye in March 2024");
+        let titles = TitleMatches::new(&query);
+        let (before, within) = ("2024-02-29T23:59:59Z", "2024-03-31T23:59:59Z");
+        for (id, date) in [("a", before), ("b", within)] {
+            titles.compare_date(&Uri::item(SourceName::Notes, id), Timestamp::parse(date).unwrap());
+        }
+        let mut missing = PhraseSet::default();
+        (1..3).for_each(|phrase| missing.insert(phrase));
+        let dated = |id, score| RankedMatch { missing, ..match_(id, score) };
+        let mut ranked = [dated("a", 1.0), dated("b", 0.6)];
+        assert_eq!(raise(&titles, &query, &mut ranked).0, "ba");
+        assert!(ranked[0].missing.is_empty() && !ranked[1].missing.is_empty(), "{ranked:?}");
+    }
+
+    #[test]
+    fn further_messages_of_a_conversation_follow_others() {
+        let message = |conversation: &str, part: &str, score| RankedMatch {
+            uri: Uri::part(SourceName::Chats, conversation, part),
+            ..match_("", score)
+        };
+        let mut ranked = [
+            message("k", "1", 1.0),
+            message("k", "2", 0.9),
+            message("k", "3", 0.8),
+            match_("a", 0.6),
+        ];
+        TitleMatches::spread_conversations(&mut ranked, |one, other| {
+            other.score.total_cmp(&one.score)
+        });
+        let scores: Vec<f64> = ranked.iter().map(|found| found.score).collect();
+        assert_eq!(scores, [1.0, 0.6, 0.45, 0.2]);
     }
 }

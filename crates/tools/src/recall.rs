@@ -14,9 +14,9 @@ use std::{
 use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 use vademecum_actors::CallError;
-use vademecum_fts5::is_any_stop_word;
 use vademecum_mcp::RequestContext;
 use vademecum_model::{Hit, SourceName};
+use vademecum_search::{prompt_questions, question_words, word_weight};
 
 use super::{
     KnowledgeSearch, Tool as _, ToolServices,
@@ -29,11 +29,6 @@ pub(crate) const MAX_RECALL_CHARS: usize = 1_500;
 const MIN_COVERAGE: f64 = 0.6;
 /// Number of words of a question that must occur in an item.
 const MIN_WORDS: usize = 2;
-/// Length up to which a prompt is one question, in characters. Of any prompt, the first and the last
-/// sentence are questions too: people paste texts and ask before or after them.
-const MAX_QUESTION_CHARS: usize = 300;
-/// Maximum number of words of a question; the rest is ignored.
-const MAX_WORDS: usize = 16;
 /// Maximum number of items.
 const MAX_ITEMS: usize = 5;
 /// Length of an excerpt, in characters.
@@ -54,17 +49,17 @@ pub(super) async fn recall(
     prompt: &str,
     call: &RequestContext,
 ) -> Result<Option<String>, CallError> {
-    let mut question_words: Vec<(String, Vec<String>)> = Vec::new();
-    for question in questions(prompt) {
-        let words = content_words(&question);
-        if words.len() >= MIN_WORDS && question_words.iter().all(|(_, others)| *others != words) {
-            question_words.push((question, words));
+    let mut questions: Vec<(String, Vec<String>)> = Vec::new();
+    for question in prompt_questions(prompt) {
+        let words = question_words(&question);
+        if words.len() >= MIN_WORDS && questions.iter().all(|(_, others)| *others != words) {
+            questions.push((question, words));
         }
     }
-    let words: BTreeSet<&String> = question_words.iter().flat_map(|(_, words)| words).collect();
+    let words: BTreeSet<&String> = questions.iter().flat_map(|(_, words)| words).collect();
     let weights = weigh(services, words, call).await?;
     let mut hits: Vec<Hit> = Vec::new();
-    for (question, words) in &question_words {
+    for (question, words) in &questions {
         let near = tokio::time::timeout(VECTOR_TIMEOUT, find_near(services, question, call));
         let (found, near) = join(find_covering(services, words, &weights, call), near).await;
         let near = near.ok().and_then(Result::ok).unwrap_or_default();
@@ -76,42 +71,6 @@ pub(super) async fn recall(
     }
     hits.truncate(MAX_ITEMS);
     Ok((!hits.is_empty()).then(|| render(&hits)))
-}
-
-/// Returns the questions of a prompt, without repetitions.
-fn questions(prompt: &str) -> Vec<String> {
-    let prompt = prompt.trim();
-    let is_end = |letter: char| matches!(letter, '\n' | '?' | '!' | '.' | '。' | '？' | '！');
-    let first: String =
-        prompt.chars().take(MAX_QUESTION_CHARS).take_while(|letter| !is_end(*letter)).collect();
-    let end = prompt.trim_end_matches(is_end);
-    let mut last: Vec<char> =
-        end.chars().rev().take(MAX_QUESTION_CHARS).take_while(|letter| !is_end(*letter)).collect();
-    last.reverse();
-    let is_short = prompt.chars().nth(MAX_QUESTION_CHARS).is_none();
-    let whole = is_short.then(|| prompt.to_owned());
-    let mut questions: Vec<String> = Vec::new();
-    for question in whole.into_iter().chain([first, last.into_iter().collect()]) {
-        // The whole may be its only sentence.
-        let bare = question.trim_matches(|letter| is_end(letter) || letter == ' ').to_owned();
-        if !questions.contains(&bare) {
-            questions.push(bare);
-        }
-    }
-    questions
-}
-
-/// Returns the distinct words of a question without stop words, in lower case.
-fn content_words(question: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    for word in question.split(|letter: char| !letter.is_alphanumeric()) {
-        let word = word.to_lowercase();
-        let is_content = word.chars().nth(1).is_some() && !is_any_stop_word(&word);
-        if is_content && !words.contains(&word) && words.len() < MAX_WORDS {
-            words.push(word);
-        }
-    }
-    words
 }
 
 /// Returns the weight of each word.
@@ -126,7 +85,7 @@ async fn weigh(
     });
     let (counts, passages) = join(join_all(counts), count_passages(services, call)).await;
     let weighed = |counted: Result<(String, usize), CallError>| {
-        counted.map(|(word, count)| (word, weight(count, passages)))
+        counted.map(|(word, count)| (word, word_weight(count, passages)))
     };
     counts.into_iter().map(weighed).collect()
 }
@@ -161,14 +120,6 @@ fn covers(words: &[String], weights: &[f64], matched: &[String]) -> bool {
         }
     }
     number >= MIN_WORDS && covered >= MIN_COVERAGE * weights.iter().sum::<f64>()
-}
-
-/// Returns the weight of a word that occurs in `count` of `passages` passages: its inverse document
-/// frequency, as in BM25.
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-fn weight(count: usize, passages: usize) -> f64 {
-    let (count, passages) = (count as f64, passages.max(count) as f64);
-    ((passages - count + 0.5) / (count + 0.5)).ln_1p()
 }
 
 /// Finds the items above the similarity floor, if there are vectors.
@@ -237,20 +188,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_prompt_is_read_at_both_ends() {
-        let long = format!("Where is the boiler?{}. Who repaired it?", " x".repeat(5_000_000));
-        assert_eq!(questions(&long), ["Where is the boiler", "Who repaired it"]);
-        assert_eq!(questions(" short "), ["short"]);
-        assert_eq!(questions("Hi! Is it so?"), ["Hi! Is it so", "Hi", "Is it so"]);
-        let endless = "x ".repeat(1_000);
-        assert!(questions(&endless).iter().all(|it| it.len() <= MAX_QUESTION_CHARS));
-    }
-
-    #[test]
     fn floor_needs_rare_words() {
-        let words = content_words("What did we decide about the boiler of the greenhouse?");
+        let words = question_words("What did we decide about the boiler of the greenhouse?");
         assert_eq!(words, ["decide", "boiler", "greenhouse"]);
-        let weights = [weight(40, 100), weight(2, 100), weight(3, 100)];
+        let weights = [word_weight(40, 100), word_weight(2, 100), word_weight(3, 100)];
         let covers = |matched: &[&str]| {
             let matched: Vec<String> = matched.iter().map(|word| (*word).to_owned()).collect();
             super::covers(&words, &weights, &matched)
@@ -258,7 +199,7 @@ mod tests {
         assert!(covers(&["Boiler", "greenhouse"]));
         assert!(!covers(&["decide", "boiler"]), "0.58 of the weight");
         assert!(!covers(&["boiler"]) && !covers(&["decide"]) && !covers(&[]));
-        let rare_is_missing = [weight(40, 100), weight(30, 100), weight(0, 100)];
+        let rare_is_missing = [word_weight(40, 100), word_weight(30, 100), word_weight(0, 100)];
         let matched = ["decide".to_owned(), "boiler".to_owned()];
         assert!(!super::covers(&words, &rare_is_missing, &matched));
     }

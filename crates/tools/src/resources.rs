@@ -158,7 +158,7 @@ pub(crate) async fn read_resource(
     let options =
         RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
     let read = read_of_uri(parsed, options, Preferences::default());
-    let item = services.read_item(call, None, read).await?;
+    let item = services.read_item(call, None, read).await.map_err(CallError::of_uri)?;
     let read_on = item.range.and_then(|range| read_on_sentence(uri, range));
     let hit = &item.meta;
     let has_mark = !hit.agents.is_empty() || hit.origin.is_foreign();

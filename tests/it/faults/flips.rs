@@ -208,7 +208,7 @@ fn positions(bytes: &[u8], text: &str) -> Vec<usize> {
 /// Searches, lists and reads as a caller for whom settings hide an item, which is refused.
 fn read_restricted(library: &Library, settings: &Path, hidden_id: &str) -> String {
     let pipe = library.open_stdio_with(&["--config", settings.to_str().unwrap()]);
-    let found = call(&pipe, "knowledge.search", &json!({ "query": "amber chalice buoy" }));
+    let found = call(&pipe, "knowledge.search", &json!({ "query": "amber" }));
     let listed = call(&pipe, "knowledge.list", &json!({ "limit": 50 }));
     let read = call(&pipe, "notes.get", &json!({ "note_id": hidden_id }));
     assert_eq!(read["isError"], true, "{read}");

@@ -6,7 +6,7 @@ use vademecum_model::{
     CorpusStatistics, Deadline, Draft, Filters, Hit, ItemId, ItemName, ListRequest, ListedItem,
     Listing, OriginSet, SourceStats, StoredPrompt, Suggestions, Timestamp,
 };
-use vademecum_search::{FtsQuery, HitRequest, PhraseSet, RankRequest, RankedMatch, Ranking};
+use vademecum_search::{FtsQuery, HitRequest, RankRequest, RankedMatch, Ranking};
 use vademecum_source::{SimilarWord, Source, SourceError, origins_of_items, set_content_origins};
 use vademecum_store::{Reader, Store};
 use vademecum_vault::{
@@ -156,13 +156,7 @@ impl SourceHandle {
         snippet_length: usize,
         deadline: Deadline,
     ) -> Result<Vec<Hit>, SourceError> {
-        let matches = items.into_iter().map(|item| RankedMatch {
-            key: item.key,
-            uri: item.uri,
-            score: 1.0,
-            last_modified: None,
-            missing: PhraseSet::default(),
-        });
+        let matches = items.into_iter().map(|item| RankedMatch::new(item.key, item.uri, 1.0));
         let request = HitRequest {
             query: Arc::new(FtsQuery::default()),
             filters: Filters::default(),

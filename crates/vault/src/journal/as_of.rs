@@ -7,7 +7,7 @@ use vademecum_model::{
     ChangeAction, DraftBody, Filters, Hit, ItemId, ListOrder, ListRequest, ListedItem, Loc,
     Retrieval, SourceName, Timestamp, Uri,
 };
-use vademecum_search::{FtsQuery, HitRequest, Item, PhraseSet, RankedMatch};
+use vademecum_search::{FtsQuery, HitRequest, Item, RankedMatch};
 use vademecum_source::{
     Source, SourceError, read_located_passage, set_content_origins, set_derived_from,
 };
@@ -216,13 +216,7 @@ fn load_hits(
     items: &[ListedItem],
     snippet_length: usize,
 ) -> Result<Vec<Hit>, SourceError> {
-    let matches = items.iter().map(|item| RankedMatch {
-        key: item.key,
-        uri: item.uri.clone(),
-        score: 1.0,
-        last_modified: None,
-        missing: PhraseSet::default(),
-    });
+    let matches = items.iter().map(|item| RankedMatch::new(item.key, item.uri.clone(), 1.0));
     let view = HitRequest {
         query: std::sync::Arc::new(FtsQuery::default()),
         filters: Filters::default(),
