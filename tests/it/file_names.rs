@@ -58,6 +58,11 @@ fn earlier_documents_get_names_of_files_in_the_background() {
                 "DELETE FROM media_fts;
                  INSERT INTO media_fts (rowid, title, content) SELECT id, title, content FROM Media;
                  UPDATE fts_versions SET version = 5;
+                 DROP TABLE note_properties;
+                 DROP INDEX items_with_open_tasks; DROP INDEX items_with_done_tasks;
+                 ALTER TABLE link_items DROP COLUMN open_tasks;
+                 ALTER TABLE link_items DROP COLUMN done_tasks;
+                 DROP TABLE sync_places; DROP TABLE sync_items; DROP TABLE sync_files;
                  PRAGMA user_version = 16;",
             )
             .unwrap();

@@ -158,7 +158,7 @@ fn changes_deletions_and_undo_travel() {
     machines.settle();
     let [one, two] = [0, 1].map(|it| writable_pipe(&machines.libraries[it]));
     let note = create_note(&one, "Anvil", "one");
-    let doomed = create_note(&one, "Doomed", "stove");
+    let doomed = create_note(&one, "Doomed", "zymurgy");
     machines.settle();
     let append = |at: &crate::support::StdioClient, text| {
         at.call_tool("notes.append", &json!({ "note_id": note["id"], "content": text }))
@@ -173,7 +173,7 @@ fn changes_deletions_and_undo_travel() {
     machines.assert_equal();
     assert_eq!(read_note(&one, &note["id"]).0, "one\ntwo");
     assert_eq!(search_uris(&one, "forge"), [note["uri"].as_str().unwrap()]);
-    assert_eq!(search_uris(&one, "stove"), Vec::<String>::new());
+    assert_eq!(search_uris(&one, "zymurgy"), Vec::<String>::new());
     // A deletion that came from another machine is undone here, and there.
     let undone = machines.libraries[0].run(&["undo", "--since", "1h"]);
     assert_eq!(undone.code, 0, "{undone:?}");

@@ -14,6 +14,7 @@ const MAX_BYTES: usize = 4_096;
 const MAX_CALLS: usize = 2;
 
 /// Writes a vault of an astronomy club with its files beside it.
+#[expect(clippy::too_many_lines, reason = "the files of a vault")]
 fn write_library() -> Library {
     let library = Library::new();
     let note = |path: &str, front: &str, text: &str| {
@@ -146,6 +147,7 @@ fn serve() -> Server {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of tasks")]
 fn fifteen_tasks_of_everyday_are_done() {
     let server = serve();
     let client = open(&server);

@@ -46,6 +46,17 @@ pub enum CallError {
     Unavailable,
 }
 
+impl CallError {
+    /// Converts the error of a read whose only argument is a URI: a place that it names does not exist.
+    #[must_use]
+    pub fn of_uri(self) -> Self {
+        match self {
+            Self::Invalid(reason) | Self::Refused(reason) => Self::NotFound(reason),
+            other => other,
+        }
+    }
+}
+
 /// State of a database file that prevents the operation. Its message names no path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreFault {

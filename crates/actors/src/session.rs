@@ -461,7 +461,7 @@ mod tests {
     use vademecum_mcp::Scope;
     use vademecum_model::{
         Deadline, Draft, DraftBody, Filters, ItemId, ListRequest, NoteDraft, Preferences,
-        PromptDraft, RetrievalOptions, SourceName, Uri,
+        PromptDraft, RetrievalOptions, SourceName,
     };
     use vademecum_vault::journal::ConflictCopies;
 

@@ -159,9 +159,9 @@ mod tests {
 
     use super::*;
 
-    fn passes(condition: Value, values: &[&str]) -> bool {
+    fn passes(condition: &Value, values: &[&str]) -> bool {
         let values: Vec<PropertyValue> = values.iter().map(|it| PropertyValue::parse(it)).collect();
-        PropertyCondition::parse("x", &condition).unwrap().matches(values.iter())
+        PropertyCondition::parse("x", condition).unwrap().matches(values.iter())
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
             (json!(null), &["x"], false),
             (json!(">1"), &["2", "0"], true),
         ] {
-            assert_eq!(passes(condition.clone(), values), expected, "{condition} {values:?}");
+            assert_eq!(passes(&condition, values), expected, "{condition} {values:?}");
         }
     }
 

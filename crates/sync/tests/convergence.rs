@@ -22,7 +22,7 @@ use vademecum_model::{
 use vademecum_notes::Notes;
 use vademecum_prompts::Prompts;
 use vademecum_source::{Source, SourceError};
-use vademecum_store::{Database, Durability, Store};
+use vademecum_store::{Database, Durability, Reader, Store, Writer};
 use vademecum_sync::{FolderOptions, SyncReport, SyncedDatabase, SyncedLibrary, sync_folder};
 use vademecum_vault::journal::{ConflictCopies, apply_change, read_history, save_draft};
 
@@ -43,7 +43,7 @@ impl Rng {
     }
 
     fn choose<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
-        if all.is_empty() { None } else { all.get(self.below(all.len())) }
+        (!all.is_empty()).then(|| &all[self.below(all.len())])
     }
 }
 
@@ -82,14 +82,13 @@ impl Machine {
 
     fn change(&self, change: &Change) -> Result<ItemId, SourceError> {
         let author = ChangeAuthor { client: "pen".to_owned(), ..ChangeAuthor::default() };
-        let apply =
-            |writer: &vademecum_store::Writer<'_>| apply_change(&Notes, writer, change, &author);
+        let apply = |writer: &Writer<'_>| apply_change(&Notes, writer, change, &author);
         self.store(Database::Chacha).write(Durability::Full, apply).map(|changed| changed.id)
     }
 
     /// Returns the identifiers of the notes.
     fn notes(&self) -> Vec<String> {
-        let list = |reader: &vademecum_store::Reader<'_>| Notes.list_item_versions(reader);
+        let list = |reader: &Reader<'_>| Notes.list_item_versions(reader);
         let found = self.store(Database::Chacha).read(soon(), list).unwrap();
         found.into_iter().map(|item| item.id).collect()
     }
@@ -99,7 +98,7 @@ impl Machine {
         let sources: [(&dyn Source, Database); 2] =
             [(&Notes, Database::Chacha), (&Prompts, Database::Prompts)];
         for (source, database) in sources {
-            let read = |reader: &vademecum_store::Reader<'_>| {
+            let read = |reader: &Reader<'_>| {
                 for item in source.list_item_versions(reader)? {
                     let mut body = source.load_draft(reader, &item.id)?.body;
                     // Each library has its own spelling of a tag.
@@ -120,8 +119,7 @@ impl Machine {
     }
 
     fn history_len(&self, note: &str) -> usize {
-        let read =
-            |reader: &vademecum_store::Reader<'_>| read_history(&Notes, reader, note, (0, 9));
+        let read = |reader: &Reader<'_>| read_history(&Notes, reader, note, (0, 9));
         self.store(Database::Chacha).read(soon(), read).unwrap().total
     }
 
@@ -134,7 +132,7 @@ impl Machine {
         });
         let draft = Draft { origin: origin.to_owned(), digest: text.to_owned(), id: None, body };
         let author = ChangeAuthor::default();
-        let save = |writer: &vademecum_store::Writer<'_>| {
+        let save = |writer: &Writer<'_>| {
             save_draft(&Prompts, writer, &draft, &author, ConflictCopies::InLibrary)
         };
         match self.store(Database::Prompts).write(Durability::Full, save) {
@@ -163,9 +161,7 @@ fn machines(count: usize) -> Vec<Machine> {
     let first = Machine::new(None);
     first.sync();
     let key = first.library.folder.join("sync.key");
-    let others = (1..count).map(|_| Machine::new(Some(key.clone())));
-    let others: Vec<_> = others.collect();
-    std::iter::once(first).chain(others).collect()
+    std::iter::once(first).chain((1..count).map(|_| Machine::new(Some(key.clone())))).collect()
 }
 
 fn note(title: &str, content: &str) -> Change {
@@ -348,9 +344,7 @@ fn run(seed: u64) {
         let machine = &machines[rng.below(MACHINES)];
         match rng.below(12) {
             0..=7 => lines.extend(change_something(machine, number, &mut rng)),
-            8 | 9 => {
-                machine.sync();
-            }
+            8 | 9 => drop(machine.sync()),
             10 => carry(&machines, Some(&mut rng)),
             _ => lose_file(machine, &mut rng),
         }

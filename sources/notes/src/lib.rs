@@ -119,9 +119,7 @@ impl Source for Notes {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_model::{
-        DraftBody, Facet, NoteDraft, RetrievalMode, RetrievalOptions, Timestamp,
-    };
+    use vademecum_model::{DraftBody, NoteDraft, RetrievalMode, RetrievalOptions, Timestamp};
     use vademecum_testing as testing;
     use vademecum_testing::SourceFixture;
 

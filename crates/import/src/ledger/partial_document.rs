@@ -70,7 +70,7 @@ impl PartialDocument {
             });
         }
         let read_pages = if is_cut { next.read_pages } else { 0 };
-        ParsedFile { drafts: vec![draft], problems, is_cut, read_pages, versions: None }
+        ParsedFile { drafts: vec![draft], problems, is_cut, read_pages, versions: None, tail: None }
     }
 
     /// Returns the document without the page that follows: it takes too long. After some such pages,
@@ -84,7 +84,7 @@ impl PartialDocument {
             if is_cut { format!("page {page}") } else { format!("page {page} and what follows") };
         problems.push(Problem { place, reason: SLOW_PAGE.to_owned() });
         let read_pages = if is_cut { page } else { 0 };
-        ParsedFile { drafts: vec![draft], problems, is_cut, read_pages, versions: None }
+        ParsedFile { drafts: vec![draft], problems, is_cut, read_pages, versions: None, tail: None }
     }
 
     /// Returns the document as it is, with the reason why the rest cannot be read.
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!((known.read_pages, ledger.all_entries().unwrap()[0].read_pages), (64, 64));
         let stored = ledger.partial_document(&known).unwrap().unwrap();
         assert_eq!((stored.digest.as_str(), stored.draft.digest.as_str()), ("1", "part"));
-        ledger.record_entries(&[], &[known.clone()]).unwrap();
+        ledger.record_entries(&[], std::slice::from_ref(&known)).unwrap();
         assert!(ledger.partial_document(&known).unwrap().is_none());
         ledger.record_entries(&[entry], &[]).unwrap();
         ledger.record_entries(&[imported_entry("/a.pdf")], &[]).unwrap();

@@ -15,8 +15,7 @@ use super::{
 };
 use crate::{
     FileEntry, FileProbe, FileStamp, FollowMode, ImportError, Importer, ParsedFile, SourceFile,
-    TimeLimit,
-    digest,
+    TimeLimit, digest,
     files::{neighbours::Neighbours, open_file::OpenFile},
     sessions::{AgentSessionImporter, continue_session, start_following},
 };

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use vademecum_import::LedgerEntry;
-use vademecum_model::Draft;
+use vademecum_model::{Draft, SaveOutcome};
+use vademecum_source::SourceError;
 use vademecum_vault::journal::ExportedVersions;
 
 /// Maximum number of drafts that are saved in one transaction.
@@ -13,6 +14,15 @@ const MAX_BATCH_BYTES: u64 = 8 * 1_024 * 1_024;
 /// Maximum time for which a file that is read waits for others to be saved with it. A file that is
 /// slow to parse does not keep those before it from being saved.
 const MAX_BATCH_TIME: Duration = Duration::from_secs(1);
+
+/// Results of saving drafts.
+#[derive(Default)]
+pub(super) struct SavedDrafts {
+    /// A result for each of the first drafts.
+    pub(super) answers: Vec<Result<SaveOutcome, SourceError>>,
+    /// Quota that prevented the others.
+    pub(super) refusal: Option<String>,
+}
 
 /// Files that have been read and are saved together.
 pub(super) struct ImportBatch {

@@ -1,15 +1,36 @@
 //! Items whose files, or parts of files, are gone.
 
+use std::{collections::HashMap, path::PathBuf};
+
 use vademecum_actors::OriginParts;
-use vademecum_import::{ImportOutcome, LedgerEntry};
+use vademecum_import as import;
+use vademecum_import::{ImportOutcome, LedgerEntry, placeholder_of};
 
 use super::{
     error::ImportError,
-    known_files::{file_origin, sources_of},
+    known_files::{file_origin, paths_of, sources_of},
     pipeline::ImportJob,
+    selection::{SelectedFile, select_changed},
 };
 
 impl ImportJob<'_> {
+    /// Lists the folders once more, and returns the files that were missed: a file that is moved while
+    /// its folders are listed may be in neither at that moment, and counts as deleted. What exists
+    /// does not count as deleted.
+    pub(super) fn list_late_files(&mut self) -> Result<Vec<SelectedFile>, ImportError> {
+        let mut files = import::walk_files(&self.options.paths).files;
+        let present = paths_of(&files);
+        let is_there = |path: &PathBuf| present.contains(path) || placeholder_of(path).exists();
+        self.deleted.retain(|path, _| !is_there(path));
+        files.retain(|file| !self.listed.contains(&file.path));
+        let mut known = HashMap::new();
+        let selected = select_changed(files, &mut known, self.options, &mut self.summary);
+        if !self.options.dry_run {
+            self.ledger.record_entries(&selected.confirmed, &[])?;
+        }
+        Ok(selected.changed)
+    }
+
     /// Handles the items that a file had before and has no longer. A document that was the whole file
     /// is removed if the file is now read as something else. Items of parts are kept, unless
     /// deletions are followed and the whole file could be read.

@@ -11,13 +11,12 @@ use vademecum_actors::{Library, SourceHandle};
 use vademecum_import as import;
 use vademecum_import::{
     Continuation, FileEntry, ImportAttempt, ImportOutcome, Importer, Ledger, LedgerEntry,
-    PartialDocument, Problem, ReaderPool, placeholder_of,
+    PartialDocument, Problem, ReaderPool,
 };
-use vademecum_model::{Draft, DraftBody, SaveOutcome, SourceName};
-use vademecum_source::SourceError;
+use vademecum_model::{Draft, DraftBody, SourceName};
 
 use super::{
-    batch::ImportBatch,
+    batch::{ImportBatch, SavedDrafts},
     error::ImportError,
     known_files::{
         check_folders, file_origin, file_problem, is_gone, is_single_note, known_entries, paths_of,
@@ -60,19 +59,14 @@ pub async fn import_files(
     if !options.dry_run {
         ledger.record_entries(&selected.confirmed, &[])?;
     }
+    let mut tails = SessionTails::default();
     let job = ImportJob {
-        library,
-        ledger,
-        options,
         follows_deletions: follows,
         deleted: known,
         listed,
         has_known,
-        unplaced: Vec::new(),
         previous: selected.previous,
-        tails: &mut SessionTails::default(),
-        again: Vec::new(),
-        summary,
+        ..ImportJob::new(library, options, &mut tails, summary)
     };
     let summary = job.run(selected.changed, progress).await?;
     for store in library.stores().iter().filter(|store| store.may_have_rows()) {
@@ -113,20 +107,8 @@ pub(super) async fn import_sessions(
         }
         None => &mut unused,
     };
-    let job = ImportJob {
-        library,
-        ledger,
-        options,
-        follows_deletions: false,
-        deleted: HashMap::new(),
-        listed: HashSet::new(),
-        has_known: false,
-        unplaced: Vec::new(),
-        previous: selected.previous,
-        tails,
-        again: Vec::new(),
-        summary,
-    };
+    let previous = selected.previous;
+    let job = ImportJob { previous, ..ImportJob::new(library, options, tails, summary) };
     let progress: ProgressCallback = Arc::new(|_| {});
     job.run(selected.changed, &progress).await
 }
@@ -155,7 +137,30 @@ pub(super) struct ImportJob<'l> {
     pub(super) summary: ImportSummary,
 }
 
-impl ImportJob<'_> {
+impl<'l> ImportJob<'l> {
+    /// Creates an import without earlier entries that does not follow deletions.
+    fn new(
+        library: &'l Library,
+        options: &'l ImportOptions,
+        tails: &'l mut SessionTails,
+        summary: ImportSummary,
+    ) -> Self {
+        Self {
+            library,
+            ledger: library.ledger(),
+            options,
+            follows_deletions: false,
+            deleted: HashMap::new(),
+            listed: HashSet::new(),
+            has_known: false,
+            unplaced: Vec::new(),
+            previous: HashMap::new(),
+            tails,
+            again: Vec::new(),
+            summary,
+        }
+    }
+
     async fn run(
         mut self,
         files: Vec<SelectedFile>,
@@ -214,23 +219,6 @@ impl ImportJob<'_> {
         }
         self.summary.add_left(counter.left());
         self.save_batch(batch).await
-    }
-
-    /// Lists the folders once more, and returns the files that were missed: a file that is moved while
-    /// its folders are listed may be in neither at that moment, and counts as deleted. What exists
-    /// does not count as deleted.
-    fn list_late_files(&mut self) -> Result<Vec<SelectedFile>, ImportError> {
-        let mut files = import::walk_files(&self.options.paths).files;
-        let present = paths_of(&files);
-        let is_there = |path: &PathBuf| present.contains(path) || placeholder_of(path).exists();
-        self.deleted.retain(|path, _| !is_there(path));
-        files.retain(|file| !self.listed.contains(&file.path));
-        let mut known = HashMap::new();
-        let selected = select_changed(files, &mut known, self.options, &mut self.summary);
-        if !self.options.dry_run {
-            self.ledger.record_entries(&selected.confirmed, &[])?;
-        }
-        Ok(selected.changed)
     }
 
     /// Adds a file that has been read to the batch.
@@ -503,13 +491,4 @@ impl ImportJob<'_> {
     pub(super) fn source_handle(&self, source: SourceName) -> Result<&SourceHandle, ImportError> {
         self.library.source(source).ok_or(ImportError::MissingSource(source))
     }
-}
-
-/// Results of saving drafts.
-#[derive(Default)]
-struct SavedDrafts {
-    /// A result for each of the first drafts.
-    answers: Vec<Result<SaveOutcome, SourceError>>,
-    /// Quota that prevented the others.
-    refusal: Option<String>,
 }

@@ -97,7 +97,12 @@ pub(super) fn select_changed(
             None => {}
         }
         let follow = FollowMode::Off;
-        selected.changed.push(SelectedFile { entry: found, size: stamp.size, continuation, follow });
+        selected.changed.push(SelectedFile {
+            entry: found,
+            size: stamp.size,
+            continuation,
+            follow,
+        });
     }
     selected
 }
