@@ -89,8 +89,8 @@ impl<'q> QueryWeights<'q> {
     }
 
     /// Returns the score, 0 to 1, of the best match of a search from its BM25 score: the square of the
-    /// strength `score / weight · √phrases`, saturated. For a match that has all words, this is the
-    /// position in the range from [`SCORE_FLOOR`] to 1. Among few passages, it is the share of the
+    /// strength `score / weight · √phrases`, saturated. A match that has all words scores at least
+    /// [`SCORE_FLOOR`]. Among few passages, it is the share of the
     /// words, because the rarity of a word says little there.
     pub fn score(&self, bm25: f64, missing: PhraseSet) -> f64 {
         if self.total <= 0.0 {
@@ -103,7 +103,7 @@ impl<'q> QueryWeights<'q> {
         let strength = bm25 / self.total * to_f64(self.phrases.len() as u64).sqrt();
         let square = strength * strength;
         let score = square / (square + FLOOR_STRENGTH * FLOOR_STRENGTH);
-        if missing.is_empty() { SCORE_FLOOR + (1.0 - SCORE_FLOOR) * score } else { score }
+        if missing.is_empty() { score.max(SCORE_FLOOR) } else { score }
     }
 
     /// Returns the words among some phrases, as typed, at most eight. Phrases of several words are not
