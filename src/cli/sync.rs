@@ -38,7 +38,7 @@ are merged; if both changed the same lines, the later one stays, and the other b
 `… (conflict of <client> <day>)`. The databases themselves are never put into the folder.
 
 The files are encrypted (age). The first machine makes a key, `sync.key` in its library; copy
-it to the other machines on a safe way and name it once with --key. With --plain, the files
+it to the other machines in a safe way and name it once with --key. With --plain, the files
 are not encrypted: then everybody who can read the folder can read the library.
 
 A target with a slash, or the name of an existing folder, is a folder, anything else a host
@@ -154,7 +154,7 @@ impl SyncCommand {
         let report = sync_folder(library, folder, &options)?;
         if !had_key && self.key.is_none() && key.exists() {
             print_error(&format!(
-                "made a key: {}; copy it to your other machines on a safe way, and name it there \
+                "made a key: {}; copy it to your other machines in a safe way, and name it there \
                  once with --key",
                 key.display()
             ));

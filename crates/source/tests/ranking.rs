@@ -350,7 +350,11 @@ impl TestCorpus {
     /// Returns the first matches, best first, and the match count. Each part is ranked with the
     /// statistics of all parts.
     fn ranked(&self, query: &TestQuery, take: usize, rng: &mut SeededRng) -> (Ranked, usize) {
-        let query = Arc::new(FtsQuery::parse(&query.typed.join(" ")));
+        // A minus excludes at the end of a query.
+        let (last, first): (Vec<&String>, Vec<&String>) =
+            query.typed.iter().partition(|typed| typed.starts_with('-'));
+        let typed: Vec<&str> = first.into_iter().chain(last).map(String::as_str).collect();
+        let query = Arc::new(FtsQuery::parse(&typed.join(" ")));
         let program = rng.below(2);
         let rank = |part: &TestTable, take, others| {
             part.rank(program, &query, &self.columns, take, others)

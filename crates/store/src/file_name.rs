@@ -14,7 +14,7 @@ const MAX_EXTENSION_BYTES: usize = 5;
 
 /// Registers functions of an origin: `vademecum_file_name`, and `vademecum_file_folders`, the names of all folders
 /// of the file in lower case, each between line breaks.
-pub(super) fn register_file_name(connection: &Connection) -> rusqlite::Result<()> {
+pub fn register_file_name(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
         | FunctionFlags::SQLITE_INNOCUOUS;

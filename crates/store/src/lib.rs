@@ -70,7 +70,7 @@ pub use digested_tables::{DigestedTable, set_digest_writing};
 pub use error::StoreError;
 pub use fetch_progress::{FetchCounter, FetchGuard, FetchProgress};
 pub use file::{Store, begin_immediate, open_temporary};
-pub use file_name::{file_folder_of_origin, file_name_of_origin};
+pub use file_name::{file_folder_of_origin, file_name_of_origin, register_file_name};
 pub use follow_status::{FollowCounts, FollowStatus};
 pub use followed_store::FileState;
 pub use fts_consistency::FtsDifferences;

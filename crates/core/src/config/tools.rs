@@ -37,7 +37,7 @@ pub struct Tools {
     pub databases: ToolVisibility,
     /// Whether the tools that change the library are available: `notes.create`, `notes.append`,
     /// `notes.update`, `notes.delete`, `media.add` and `knowledge.tag`. A key or a token needs the
-    /// scope `"write"` for them.
+    /// scope `"write"` for them. People write on the pages whatever this says.
     pub write: bool,
     /// Tools that are neither listed nor callable, such as `"media.transcript"`.
     pub disabled: Vec<String>,
