@@ -67,7 +67,6 @@ impl CombinedIndex {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let mut connection = Connection::open_with_flags(file, flags)?;
         vademecum_fts5::register(&connection)?;
-        vademecum_store::register_file_name(&connection)?;
         connection.execute_batch(CREATE_TABLES_SQL)?;
         let transaction = connection.transaction()?;
         for (database, items) in ITEM_QUERIES {

@@ -34,5 +34,6 @@ fn open(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let connection = Connection::open_with_flags(path, flags)?;
     vademecum_fts5::register(&connection)?;
+    vademecum_store::register_file_name(&connection)?;
     Ok(connection)
 }
