@@ -284,12 +284,12 @@ fn null_request_id_is_rejected() {
 #[test]
 fn handshake_keeps_the_session_id_of_the_client() {
     let server = Library::new().serve();
-    let response = server.client().in_session("never-opened").send(&json!({
+    let response = server.client().in_session("chosen-by-client").send(&json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize_params("2025-06-18"),
     }));
     assert_eq!(response.status, 200);
     let id = response.header("mcp-session-id").unwrap();
-    assert_eq!(id, "never-opened");
+    assert_eq!(id, "chosen-by-client");
     assert_eq!(server.client().in_session(id).call_method("ping", &json!({})), json!({}));
 }
 
