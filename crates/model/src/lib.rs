@@ -13,6 +13,7 @@ mod hit;
 mod item_access;
 mod item_ref;
 mod listing;
+mod month_name;
 mod origin;
 mod property;
 mod range;
@@ -49,6 +50,7 @@ pub use item_ref::{Backlinks, ItemRef};
 pub use listing::{
     Facet, FacetCounts, ItemName, ListOrder, ListRequest, ListedItem, Listing, NameForm, path_globs,
 };
+pub use month_name::month_number;
 pub use origin::{ContentOrigin, DerivedFrom, OriginSet, Provenance, UnknownOrigin};
 pub use property::{LinkState, PropertyCondition, PropertyValue, TaskState};
 pub use range::{PageRequest, Range};

@@ -1,27 +1,17 @@
 //! Dates that a query names in words, such as `in March 2024` or `last week`.
 //!
-//! English names of months and ISO dates are read; a date that could be something else, such as a
-//! number without a month, is not. Items of that time rank as if they had the words of the date.
+//! ISO dates and names of months are read, and what is relative to today in English. A date that could
+//! be something else, such as a number without a month, is not one. Items of that time rank as if they
+//! had the words of the date.
 
-use vademecum_model::Timestamp;
+use vademecum_model::{Timestamp, month_number};
 
 const DAY: std::time::Duration = std::time::Duration::from_hours(24);
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-/// Words before a month or year without further numbers that make it a date.
-const PREPOSITIONS: [&str; 6] = ["in", "during", "since", "from", "of", "last"];
+/// Words before a year, a month or a day without a year that make it a date.
+const PREPOSITIONS: [&str; 12] =
+    ["in", "during", "since", "from", "of", "last", "on", "im", "am", "seit", "en", "em"];
+/// Words between the parts of a date in Romance languages.
+const LINKING_WORDS: [&str; 3] = ["de", "del", "di"];
 
 /// A range of days that a query names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +31,7 @@ impl QueryDates {
             .split(|letter: char| !letter.is_alphanumeric() && letter != '-')
             .filter(|word| !word.is_empty())
             .map(str::to_lowercase)
+            .filter(|word| !LINKING_WORDS.contains(&word.as_str()))
             .collect();
         (0..words.len()).find_map(|place| DateReader { words: &words, place, now }.read())
     }
@@ -104,12 +95,11 @@ impl DateReader<'_> {
         // Without a year, the latest one.
         let (this_year, this_month, _) = self.today();
         let year = if month > this_month { this_year - 1 } else { this_year };
-        match (before, after, self.word(-1)) {
-            (Some(day), ..) => self.range(year, Some(month), Some(day), &[-1, 0]),
-            (_, Some(day), "on") => self.range(year, Some(month), Some(day), &[0, 1]),
-            (.., preposition) if PREPOSITIONS.contains(&preposition) => {
-                self.range(year, Some(month), None, &[0])
-            }
+        let follows = |offset| PREPOSITIONS.contains(&self.word(offset));
+        match (before, after) {
+            (Some(day), _) if follows(-2) => self.range(year, Some(month), Some(day), &[-1, 0]),
+            (None, Some(day)) if follows(-1) => self.range(year, Some(month), Some(day), &[0, 1]),
+            (None, None) if follows(-1) => self.range(year, Some(month), None, &[0]),
             _ => None,
         }
     }
@@ -168,13 +158,6 @@ fn iso_date(word: &str) -> Option<(u32, Option<u32>, Option<u32>)> {
     parts.next().is_none().then_some((year, Some(month), day))
 }
 
-/// Returns the number of a month, 1 to 12, from its name or its first three letters.
-fn month_number(word: &str) -> Option<u32> {
-    let is_it = |month: &str| word == month || word.len() == 3 && month.starts_with(word);
-    let position = MONTHS.iter().position(|month| is_it(month))?;
-    u32::try_from(position + 1).ok()
-}
-
 fn year_number(word: &str) -> Option<u32> {
     let is_year = word.len() == 4 && word.bytes().all(|digit| digit.is_ascii_digit());
     word.parse().ok().filter(|year| is_year && (1900..2100).contains(year))
@@ -217,6 +200,9 @@ mod tests {
             ("what did I weigh in March", "2026-03-01", "2026-03-31", "march"),
             ("what did I weigh in December", "2025-12-01", "2025-12-31", "december"),
             ("the call on May 3", "2026-05-03", "2026-05-03", "may 3"),
+            ("the call on 3 May", "2026-05-03", "2026-05-03", "3 may"),
+            ("was plante Emi im März 2024", "2024-03-01", "2024-03-31", "märz 2024"),
+            ("fiesta del 10 de enero de 2024", "2024-01-10", "2024-01-10", "10 enero 2024"),
         ] {
             let expected = Some((first.to_owned(), last.to_owned(), words.to_owned()));
             assert_eq!(find(text), expected, "{text}");
@@ -227,6 +213,7 @@ mod tests {
     fn other_words_are_no_dates() {
         for text in [
             "may I bake",
+            "10 mars bars",
             "march of the penguins",
             "python 3.12",
             "1984 by Orwell",

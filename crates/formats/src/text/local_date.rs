@@ -1,83 +1,6 @@
 //! Dates in the words of a device's language, as in `Sonntag, 13. September 2015 15:25:45`.
 
-use vademecum_model::Timestamp;
-
-/// Names of each month in English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish,
-/// Danish, Polish, Russian and Turkish, in lower case.
-const MONTHS: [&[&str]; 12] = [
-    &[
-        "january",
-        "januar",
-        "jänner",
-        "janvier",
-        "enero",
-        "gennaio",
-        "janeiro",
-        "januari",
-        "stycznia",
-        "января",
-        "ocak",
-        "jan",
-    ],
-    &[
-        "february",
-        "februar",
-        "février",
-        "febrero",
-        "febbraio",
-        "fevereiro",
-        "februari",
-        "lutego",
-        "февраля",
-        "şubat",
-        "feb",
-    ],
-    &["march", "märz", "mars", "marzo", "março", "maart", "marts", "marca", "марта", "mart", "mar"],
-    &["april", "avril", "abril", "aprile", "kwietnia", "апреля", "nisan", "apr"],
-    &["may", "mai", "mayo", "maggio", "maio", "mei", "maj", "maja", "мая", "mayıs"],
-    &["june", "juni", "juin", "junio", "giugno", "junho", "czerwca", "июня", "haziran", "jun"],
-    &["july", "juli", "juillet", "julio", "luglio", "julho", "lipca", "июля", "temmuz", "jul"],
-    &["august", "août", "agosto", "augustus", "augusti", "sierpnia", "августа", "ağustos", "aug"],
-    &[
-        "september",
-        "septembre",
-        "septiembre",
-        "settembre",
-        "setembro",
-        "września",
-        "сентября",
-        "eylül",
-        "sep",
-        "sept",
-    ],
-    &[
-        "october",
-        "oktober",
-        "octobre",
-        "octubre",
-        "ottobre",
-        "outubro",
-        "października",
-        "октября",
-        "ekim",
-        "oct",
-        "okt",
-    ],
-    &["november", "novembre", "noviembre", "novembro", "listopada", "ноября", "kasım", "nov"],
-    &[
-        "december",
-        "dezember",
-        "décembre",
-        "diciembre",
-        "dicembre",
-        "dezembro",
-        "grudnia",
-        "декабря",
-        "aralık",
-        "dec",
-        "dez",
-    ],
-];
+use vademecum_model::{Timestamp, month_number};
 
 /// Words before or after a time that is in the second half of the day.
 const AFTERNOON: [&str; 6] = ["pm", "p.m", "p. m", "下午", "午後", "오후"];
@@ -96,15 +19,12 @@ pub fn parse(text: &str) -> Option<Timestamp> {
     }
     let text = text.to_lowercase().replace(['\u{202f}', '\u{a0}'], " ");
     let (before, time, after) = split_time(&text);
-    let words = || before.split(|next: char| !next.is_alphanumeric()).filter(|it| !it.is_empty());
+    let mut words = before.split(|next: char| !next.is_alphanumeric()).filter(|it| !it.is_empty());
     let digits = before.split(|next: char| !next.is_ascii_digit()).filter(|it| !it.is_empty());
     let numbers: Vec<u32> =
         digits.filter(|it| it.len() <= 4).filter_map(|it| it.parse().ok()).collect();
     let year_at = numbers.iter().position(|number| (1900..2200).contains(number))?;
-    let named = words().find_map(|word| {
-        let number = MONTHS.iter().position(|names| names.contains(&word))?;
-        u32::try_from(number + 1).ok()
-    });
+    let named = words.find_map(month_number);
     let year = *numbers.get(year_at)?;
     let (month, day) = match named {
         Some(month) => (month, numbers.iter().copied().find(|number| (1..=31).contains(number))?),

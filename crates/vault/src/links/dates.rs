@@ -4,6 +4,7 @@
 //! its formats are read, because the settings are not part of a page.
 
 use time::{Date, Month};
+use vademecum_model::month_number;
 
 /// The years of dates without separators: other numbers of eight digits are no dates.
 const PLAIN_YEARS: std::ops::RangeInclusive<i32> = 1900..=2199;
@@ -69,27 +70,13 @@ fn numeric_date(name: &str) -> Option<Date> {
 
 /// Parses a date with the name of its month, such as `31st january 2026`.
 fn named_date(name: &str) -> Option<Date> {
-    const MONTHS: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
     let (mut year, mut month, mut day) = (None, None, None);
     for word in name.split([' ', ',']).filter(|word| !word.is_empty()) {
-        let named = MONTHS.iter().position(|it| *it == word || it.get(..3) == Some(word));
+        let named = month_number(word);
         let digits = word.trim_end_matches(|next: char| next.is_ascii_alphabetic());
         let suffix = word.get(digits.len()..).unwrap_or_default();
-        if let Some(index) = named.filter(|_| month.is_none()) {
-            month = u16::try_from(index + 1).ok();
+        if let Some(number) = named.filter(|_| month.is_none()) {
+            month = u16::try_from(number).ok();
         } else if suffix.is_empty() && word.len() == 4 && year.is_none() {
             year = Some(word.parse().ok()?);
         } else if matches!(suffix, "" | "st" | "nd" | "rd" | "th") && day.is_none() {
