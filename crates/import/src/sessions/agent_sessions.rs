@@ -1,13 +1,15 @@
 //! The importer of all agents' sessions.
 
+use std::path::Path;
+
 use vademecum_model::SourceName;
-use vademecum_sessions::{SessionFile, find_agent};
+use vademecum_sessions::{AgentFormat, SessionFile, find_agent};
 
 use super::session_drafts::add_drafts;
 use crate::{Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile};
 
 /// Number of bytes by which a program is recognised.
-pub(super) const HEAD_BYTES: usize = 8 * 1_024;
+const HEAD_BYTES: usize = 8 * 1_024;
 
 /// Importer of sessions of coding agents.
 #[derive(Debug)]
@@ -27,36 +29,48 @@ impl Importer for AgentSessionImporter {
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
-        let head = file.bytes.get(..HEAD_BYTES).unwrap_or(&file.bytes);
-        let Some(agent) = find_agent(&file.path, head) else {
-            return Err(ImportError::NotAChatExport { path: file.path.clone() });
-        };
-        let read_neighbour = |path: &std::path::Path| {
-            let read = file.read_neighbour(path)?;
-            read.ok().map(|neighbour| neighbour.bytes)
-        };
-        let session_file = SessionFile {
-            path: &file.path,
-            bytes: &file.bytes,
-            modified: file.modified,
-            read_neighbour: &read_neighbour,
-        };
-        let mut parsed = ParsedFile::default();
-        match (agent.parse)(&session_file) {
-            Ok(sessions) => {
-                let unread = sessions.iter().map(|session| session.unread).sum::<usize>();
-                parsed.problems.extend(unread_lines(unread));
-                for session in sessions {
-                    add_drafts(agent.name, session, 0, file.modified, &mut parsed);
-                }
-            }
-            Err(error) => {
-                let reason = format!("as a session of {}: {error}", agent.label);
-                parsed.problems.push(Problem { place: String::new(), reason });
+        with_session_file(file, parse_sessions)
+            .ok_or_else(|| ImportError::NotAChatExport { path: file.path.clone() })
+    }
+}
+
+/// Calls `read` with the program whose sessions are in a file, and the file; `None` if there is no such
+/// program.
+pub(super) fn with_session_file<T>(
+    file: &SourceFile,
+    read: impl FnOnce(&'static AgentFormat, &SessionFile<'_>) -> T,
+) -> Option<T> {
+    let head = file.bytes.get(..HEAD_BYTES).unwrap_or(&file.bytes);
+    let agent = find_agent(&file.path, head)?;
+    let read_neighbour = |path: &Path| {
+        let read = file.read_neighbour(path)?;
+        read.ok().map(|neighbour| neighbour.bytes)
+    };
+    let session_file = SessionFile {
+        path: &file.path,
+        bytes: &file.bytes,
+        modified: file.modified,
+        read_neighbour: &read_neighbour,
+    };
+    Some(read(agent, &session_file))
+}
+
+fn parse_sessions(agent: &AgentFormat, file: &SessionFile<'_>) -> ParsedFile {
+    let mut parsed = ParsedFile::default();
+    match (agent.parse)(file) {
+        Ok(sessions) => {
+            let unread = sessions.iter().map(|session| session.unread).sum::<usize>();
+            parsed.problems.extend(unread_lines(unread));
+            for session in sessions {
+                add_drafts(agent.name, session, 0, file.modified, &mut parsed);
             }
         }
-        Ok(parsed)
+        Err(error) => {
+            let reason = format!("as a session of {}: {error}", agent.label);
+            parsed.problems.push(Problem { place: String::new(), reason });
+        }
     }
+    parsed
 }
 
 /// Returns the problem of a file with lines that could not be read.

@@ -6,10 +6,10 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use vademecum_sessions::{AGENTS, FollowedSessions, SessionFile, SessionTail, find_agent};
+use vademecum_sessions::{AGENTS, FollowedSessions, SessionFile, SessionTail};
 
 use super::{
-    agent_sessions::{HEAD_BYTES, unread_lines},
+    agent_sessions::{unread_lines, with_session_file},
     session_drafts::add_drafts,
 };
 use crate::{
@@ -35,20 +35,10 @@ pub enum FollowMode {
 /// Reads a whole file of sessions, so that its lines can be followed; `None` if its program
 /// replaces files.
 pub(crate) fn start_following(file: &SourceFile) -> Option<ParsedFile> {
-    let head = file.bytes.get(..HEAD_BYTES).unwrap_or(&file.bytes);
-    let agent = find_agent(&file.path, head)?;
-    let read_neighbour = |path: &Path| {
-        let read = file.read_neighbour(path)?;
-        read.ok().map(|neighbour| neighbour.bytes)
-    };
-    let session_file = SessionFile {
-        path: &file.path,
-        bytes: &file.bytes,
-        modified: file.modified,
-        read_neighbour: &read_neighbour,
-    };
-    let followed = (agent.follow?)(&session_file, None).ok()?;
-    Some(parsed_file(followed, &session_file, None))
+    with_session_file(file, |agent, session_file| {
+        let followed = (agent.follow?)(session_file, None).ok()?;
+        Some(parsed_file(followed, session_file, None))
+    })?
 }
 
 /// Reads the lines after a place, and returns them with the number of bytes that were read. Returns
