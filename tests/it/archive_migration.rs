@@ -80,11 +80,7 @@ fn remove_archive(command: &mut Command) {
 
 fn finish(command: &mut Command) -> CommandOutput {
     let output = command.output().unwrap();
-    CommandOutput {
-        code: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    output.into()
 }
 
 /// Runs a command without an archive, which must succeed.

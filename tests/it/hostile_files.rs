@@ -183,11 +183,7 @@ fn run_with_memory_limit(library: &Library, arguments: &[&str]) -> CommandOutput
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    CommandOutput {
-        code: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    output.into()
 }
 
 /// Groups reasons by file, with paths relative to the folder of the library.

@@ -305,11 +305,7 @@ fn encrypt_secret(library: &Library, settings: &str, file: &Path, secret: &str) 
         .unwrap();
     process.stdin.take().unwrap().write_all(format!("{secret}\n").as_bytes()).unwrap();
     let output = process.wait_with_output().unwrap();
-    CommandOutput {
-        code: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    output.into()
 }
 
 #[test]

@@ -30,11 +30,7 @@ fn run_hook(mut command: Command, input: &[u8]) -> CommandOutput {
     // The program may have reached its time limit and closed the pipe.
     child.stdin.take().unwrap().write_all(input).ok();
     let output = child.wait_with_output().unwrap();
-    CommandOutput {
-        code: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    output.into()
 }
 
 fn recall_command(library: &Library, more: &[&str]) -> Command {

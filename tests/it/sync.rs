@@ -133,11 +133,7 @@ fn sync_by_ssh(path: &str, from: &Library, to: &Library, host: &str) -> CommandO
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    CommandOutput {
-        code: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    output.into()
 }
 
 #[test]

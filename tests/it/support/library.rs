@@ -4,7 +4,7 @@ use std::{
     fs,
     io::Write as _,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
     sync::Arc,
 };
 
@@ -33,6 +33,14 @@ pub(crate) struct CommandOutput {
     pub(crate) stdout: String,
     /// Standard error.
     pub(crate) stderr: String,
+}
+
+impl From<Output> for CommandOutput {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let code = output.status.code().unwrap();
+        Self { code, stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
 }
 
 impl Library {
@@ -156,11 +164,7 @@ impl Library {
             .stdin(Stdio::null())
             .output()
             .unwrap();
-        CommandOutput {
-            code: output.status.code().unwrap(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        output.into()
     }
 
     /// Runs a command on this library with a text as its standard input.
@@ -176,11 +180,7 @@ impl Library {
             .unwrap();
         process.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         let output = process.wait_with_output().unwrap();
-        CommandOutput {
-            code: output.status.code().unwrap(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        output.into()
     }
 
     /// Serves this library over HTTP.

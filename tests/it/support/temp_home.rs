@@ -67,11 +67,7 @@ impl TempHome {
         let mut command = vademecum_command();
         self.isolate_command(&mut command).args(arguments).envs(variables.iter().copied());
         let output = command.stdin(Stdio::null()).output().unwrap();
-        CommandOutput {
-            code: output.status.code().unwrap(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        output.into()
     }
 
     /// Sets the working directory and all home variables of a command to this folder.
