@@ -54,7 +54,7 @@ fn search_source(
         limit: MAX_HITS,
         other_statistics: CorpusStatistics::default(),
         threshold: None,
-        titles: None,
+        named: None,
     };
     store.read(Deadline::after(SEARCH_TIMEOUT), |reader| {
         let ranking = source.rank_matches(reader, &request)?;

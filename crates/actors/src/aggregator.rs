@@ -11,7 +11,7 @@ use tracing::Instrument as _;
 use vademecum_core::telemetry::Metrics;
 use vademecum_model::{CorpusStatistics, Deadline, Hit, Order, ScoreThreshold, SourceName, Uri};
 use vademecum_search::{
-    FtsQuery, HitRequest, PhraseSet, QueryWeights, RankRequest, RankedMatch, Ranking, TitleMatches,
+    FtsQuery, HitRequest, NamedMatches, PhraseSet, QueryWeights, RankRequest, RankedMatch, Ranking,
 };
 use vademecum_source::SourceError;
 
@@ -180,23 +180,23 @@ async fn rank_all(queries: Vec<SourceQuery>, message: RankAll, timeout: Duration
     }
     let by_relevance =
         |query: &SourceQuery| query.selection.order.unwrap_or(message.order) == Order::Relevance;
-    let titles =
-        queries.iter().all(by_relevance).then(|| Arc::new(TitleMatches::new(&message.query)));
-    let mut answers = rank_sources(&queries, &message, titles.as_ref(), total, &deadline).await;
+    let named =
+        queries.iter().all(by_relevance).then(|| Arc::new(NamedMatches::new(&message.query)));
+    let mut answers = rank_sources(&queries, &message, named.as_ref(), total, &deadline).await;
     if refresh_statistics(&mut queries, &answers) && queries.len() > 1 {
-        answers = rank_sources(&queries, &message, titles.as_ref(), total, &deadline).await;
+        answers = rank_sources(&queries, &message, named.as_ref(), total, &deadline).await;
     }
     let without_tags = find_without_tags(&queries, &answers, &deadline).await;
     answers.extend(failed.into_iter().map(Err));
-    let mut merged = merge_rankings(answers, message.order, depth(message.take, titles.as_ref()));
+    let mut merged = merge_rankings(answers, message.order, depth(message.take, named.as_ref()));
     let weights = QueryWeights::new(&message.query, &merged.statistics);
     let compare = |one: &_, other: &_| compare_matches(Order::Relevance, one, other);
     let mut bonus = 0.0;
-    if let Some(titles) = titles {
-        bonus = titles.raise_scores(&mut merged.ranked, (&weights, merged.best_score), compare);
-        merged.dates = titles.dates().cloned();
+    if let Some(named) = named {
+        bonus = named.raise_scores(&mut merged.ranked, (&weights, merged.best_score), compare);
+        merged.dates = named.dates().cloned();
         if queries.len() > 1 {
-            TitleMatches::spread_conversations(&mut merged.ranked, compare);
+            NamedMatches::spread_conversations(&mut merged.ranked, compare);
         }
     }
     let missing = merged.ranked.first().map_or(PhraseSet::default(), |first| first.missing);
@@ -207,8 +207,8 @@ async fn rank_all(queries: Vec<SourceQuery>, message: RankAll, timeout: Duration
 }
 
 /// Returns the number of matches to rank, of which the first `take` are returned.
-fn depth(take: usize, titles: Option<&Arc<TitleMatches>>) -> usize {
-    if titles.is_some() { take.max(TitleMatches::CANDIDATES) } else { take }
+fn depth(take: usize, named: Option<&Arc<NamedMatches>>) -> usize {
+    if named.is_some() { take.max(NamedMatches::CANDIDATES) } else { take }
 }
 
 /// Returns the sources in which a filter by tags found nothing because no item has any.
@@ -260,11 +260,11 @@ async fn fetch_statistics(
 async fn rank_sources(
     queries: &[SourceQuery],
     message: &RankAll,
-    titles: Option<&Arc<TitleMatches>>,
+    named: Option<&Arc<NamedMatches>>,
     total: usize,
     deadline: &Deadline,
 ) -> Vec<Result<(SourceName, Ranking), SourceFailure>> {
-    let take = depth(message.take, titles);
+    let take = depth(message.take, named);
     let same_order = queries.iter().all(|query| query.selection.order.is_none());
     let threshold = same_order.then(|| Arc::new(ScoreThreshold::new(take)));
     let ranked = queries.iter().enumerate().map(|(index, one)| {
@@ -273,7 +273,7 @@ async fn rank_sources(
         known
             .filter_map(|(_, other)| other.cached_statistics.as_ref())
             .for_each(|known| others += known);
-        let shared = (threshold.clone(), titles.cloned());
+        let shared = (threshold.clone(), named.cloned());
         let answer = one.rank_matches(message, take, others, shared, deadline);
         async move {
             let answer = answer.await;
@@ -309,7 +309,7 @@ impl SourceQuery {
         message: &RankAll,
         take: usize,
         others: CorpusStatistics,
-        (threshold, titles): (Option<Arc<ScoreThreshold>>, Option<Arc<TitleMatches>>),
+        (threshold, named): (Option<Arc<ScoreThreshold>>, Option<Arc<NamedMatches>>),
         deadline: &Deadline,
     ) -> impl Future<Output = Result<(SourceName, Ranking), SourceFailure>> + use<> {
         let request = RankRequest {
@@ -319,7 +319,7 @@ impl SourceQuery {
             limit: take,
             other_statistics: others,
             threshold,
-            titles,
+            named,
         };
         let source = self.source.clone();
         within_deadline(self.selection.clone(), deadline.clone(), async move |deadline| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vademecum_model::{CorpusStatistics, Filters, Order, ScoreThreshold, Timestamp, Uri};
 
-use crate::{FtsQuery, PhraseSet, TitleMatches};
+use crate::{FtsQuery, NamedMatches, PhraseSet};
 
 /// A request to rank a source's items.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +22,8 @@ pub struct RankRequest {
     pub other_statistics: CorpusStatistics,
     /// Shared score threshold; matches below it may be omitted. Used for relevance order only.
     pub threshold: Option<Arc<ScoreThreshold>>,
-    /// Shared comparison of titles with the query, if titles raise scores.
-    pub titles: Option<Arc<TitleMatches>>,
+    /// Shared comparison of names with the query, if they raise scores.
+    pub named: Option<Arc<NamedMatches>>,
 }
 
 /// Matches of one source, best or newest first.

@@ -37,7 +37,7 @@ pub use provenance::{
     ProvenanceRows, add_provenance, copy_provenance, origins_of_items, read_provenance,
     set_content_origins, set_derived_from,
 };
-pub use rank::{RankPlan, cached_table_statistics, compare_titles, rank_table};
+pub use rank::{RankPlan, cached_table_statistics, compare_names, rank_table};
 pub use source::{FilterParameters, ItemStatements, Source, SyncStatements, shared_parameters};
 pub use spelling::SimilarWord;
 pub use suggest::{IdType, suggest_items, suggest_items_with, suggest_words};

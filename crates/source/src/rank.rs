@@ -35,20 +35,20 @@ pub struct RankPlan<'a> {
 
 /// Compares the columns `titles`, `sender` and `dated_at` of an identified match with the query, if they
 /// raise scores; not every source has the last two. Returns the URI.
-pub fn compare_titles(request: &RankRequest, row: &Row<'_>, uri: Uri) -> rusqlite::Result<Uri> {
-    let Some(titles) = &request.titles else { return Ok(uri) };
+pub fn compare_names(request: &RankRequest, row: &Row<'_>, uri: Uri) -> rusqlite::Result<Uri> {
+    let Some(named) = &request.named else { return Ok(uri) };
     if let Some(all) = row.get::<_, Option<String>>("titles")? {
-        titles.compare(&uri, &all);
+        named.compare(&uri, &all);
     } else if let Ok(column) = row.as_ref().column_index("sender")
         && let Some(sender) = row.get::<_, Option<String>>(column)?
     {
-        titles.compare_sender(&uri, &sender);
+        named.compare_sender(&uri, &sender);
     }
-    if titles.dates().is_some()
+    if named.dates().is_some()
         && let Ok(column) = row.as_ref().column_index("dated_at")
         && let Some(date) = row.get::<_, Option<Timestamp>>(column)?
     {
-        titles.compare_date(&uri, date);
+        named.compare_date(&uri, date);
     }
     Ok(uri)
 }

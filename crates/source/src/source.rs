@@ -17,7 +17,7 @@ use vademecum_store::{
 };
 
 use crate::{
-    IdType, ListStatements, RankPlan, SimilarWord, SourceError, compare_titles,
+    IdType, ListStatements, RankPlan, SimilarWord, SourceError, compare_names,
     import_origins::remove_imported,
     listing::{find_items, list_items},
     rank::{cached_statistics, rank_table},
@@ -148,7 +148,7 @@ pub trait Source: Debug + Send + Sync + 'static {
             ),
             hidden: &hidden,
             identify_sql: self.identify_sql(&ask.filters),
-            read_uri: &|row| compare_titles(ask, row, self.read_uri(row)?),
+            read_uri: &|row| compare_names(ask, row, self.read_uri(row)?),
         };
         let ranking = rank_table(reader, ask, &plan)?;
         let superseding = HAS_SUPERSESSIONS_SQL;

@@ -115,7 +115,7 @@ impl<S: Source> SourceFixture<S> {
             limit: take,
             other_statistics: CorpusStatistics::default(),
             threshold: None,
-            titles: None,
+            named: None,
         };
         let mut ranking = self
             .read(|reader| self.source.rank_matches(reader, &request))

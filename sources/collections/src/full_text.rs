@@ -60,7 +60,7 @@ impl Collection {
             filter: filtered.then(|| scope_filter(&bound, &parameters)),
             hidden: &hidden,
             identify_sql: sql!("identify"),
-            read_uri: &|row| vademecum_source::compare_titles(request, row, uri(row)?),
+            read_uri: &|row| vademecum_source::compare_names(request, row, uri(row)?),
         };
         Ok(rank_table(reader, request, &plan)?)
     }

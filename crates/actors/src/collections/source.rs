@@ -160,15 +160,15 @@ impl Source for CollectionSource {
         request: &RankRequest,
     ) -> Result<Ranking, SourceError> {
         let scope = self.filtered_scope(&request.filters);
-        let titles = request.titles.as_ref().map(|titles| Arc::new(titles.without_titles()));
-        let inner = RankRequest { titles: titles.clone(), ..request.clone() };
+        let named = request.named.as_ref().map(|named| Arc::new(named.without_names()));
+        let inner = RankRequest { named: named.clone(), ..request.clone() };
         let mut ranking = self.opened.collection.rank_matches(reader, &inner, &scope)?;
         for ranked in &mut ranking.ranked {
             // URIs inside a collection lack its name: `/<document>`.
             let inside = ranked.uri.clone();
             ranked.uri.id.insert_str(0, &self.opened.record.name);
-            if let (Some(all), Some(titles)) = (&request.titles, &titles) {
-                all.copy_from(titles, &inside, &ranked.uri);
+            if let (Some(all), Some(named)) = (&request.named, &named) {
+                all.copy_from(named, &inside, &ranked.uri);
             }
         }
         Ok(ranking)

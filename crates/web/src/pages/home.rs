@@ -24,7 +24,7 @@ const MAX_CHANGES: usize = 200;
 const MAX_CHANGED_ITEMS: usize = 8;
 /// Maximum number of calls that are counted.
 const MAX_CALLS: usize = 500;
-/// Maximum time to read what is shown beside the items.
+/// Maximum time to read the lists beside the items.
 const SIDE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Shows where one can start, and what changed last.

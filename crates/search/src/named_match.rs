@@ -45,7 +45,7 @@ struct TitleWord {
 
 /// Titles and senders of the first matches, compared with a query.
 #[derive(Debug)]
-pub struct TitleMatches {
+pub struct NamedMatches {
     /// The query as a title; none if it cannot be one.
     words: Vec<TitleWord>,
     /// The folded words without spaces.
@@ -54,12 +54,12 @@ pub struct TitleMatches {
     keys: Vec<Option<String>>,
     /// The date that the query names, and the phrases that name it.
     dates: Option<(QueryDates, PhraseSet)>,
-    found: Mutex<HashMap<Uri, TitleMatch>>,
+    found: Mutex<HashMap<Uri, NamedMatch>>,
 }
 
 /// A title and a sender, compared with a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct TitleMatch {
+struct NamedMatch {
     /// Bonus of a title that is the query, exactly or nearly.
     bonus: f64,
     /// Phrases of the query in the title.
@@ -70,7 +70,7 @@ struct TitleMatch {
     is_dated: bool,
 }
 
-impl TitleMatches {
+impl NamedMatches {
     /// Number of matches, best first, of which the titles are compared.
     pub const CANDIDATES: usize = 50;
 
@@ -110,7 +110,7 @@ impl TitleMatches {
     pub fn compare(&self, uri: &Uri, titles: &str) {
         let bonus = titles.lines().map(|title| self.bonus(title)).fold(0.0, f64::max);
         let phrases = phrases_in(&self.keys, titles);
-        self.update(uri, |known| *known = TitleMatch { bonus, phrases, ..*known });
+        self.update(uri, |known| *known = NamedMatch { bonus, phrases, ..*known });
     }
 
     /// Compares the sender of a message.
@@ -129,14 +129,14 @@ impl TitleMatches {
         }
     }
 
-    fn update(&self, uri: &Uri, change: impl FnOnce(&mut TitleMatch)) {
+    fn update(&self, uri: &Uri, change: impl FnOnce(&mut NamedMatch)) {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         change(found.entry(uri.clone()).or_default());
     }
 
-    /// Returns a comparison with the same query and no titles yet.
+    /// Returns a comparison with the same query and no matches yet.
     #[must_use]
-    pub fn without_titles(&self) -> Self {
+    pub fn without_names(&self) -> Self {
         let (words, letters, keys) = (self.words.clone(), self.letters.clone(), self.keys.clone());
         Self { words, letters, keys, dates: self.dates.clone(), found: Mutex::default() }
     }
@@ -271,7 +271,7 @@ mod tests {
     use vademecum_model::CorpusStatistics;
 
     fn bonus(query: &str, title: &str) -> f64 {
-        TitleMatches::new(&FtsQuery::parse(query)).bonus(title)
+        NamedMatches::new(&FtsQuery::parse(query)).bonus(title)
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
     }
 
     /// Raises the scores and returns the identifiers in the new order, and the bonus.
-    fn raise(titles: &TitleMatches, query: &FtsQuery, ranked: &mut [RankedMatch]) -> (String, f64) {
+    fn raise(titles: &NamedMatches, query: &FtsQuery, ranked: &mut [RankedMatch]) -> (String, f64) {
         let by_score = |one: &RankedMatch, other: &RankedMatch| other.score.total_cmp(&one.score);
         let bonus = titles.raise_scores(ranked, (&weights(query), 10.0), by_score);
         (ranked.iter().map(|found| found.uri.id.as_str()).collect(), bonus)
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn exact_title_comes_first_in_range() {
         let query = FtsQuery::parse("rye bread");
-        let titles = TitleMatches::new(&query);
+        let titles = NamedMatches::new(&query);
         for (id, title) in [("a", "Flour"), ("b", "My rye bread"), ("c", "Rye bread")] {
             titles.compare(&Uri::item(SourceName::Notes, id), title);
         }
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn title_with_words_of_the_query_raises_a_match() {
         let query = FtsQuery::parse("how does rye bread rise");
-        let titles = TitleMatches::new(&query);
+        let titles = NamedMatches::new(&query);
         titles.compare(&Uri::item(SourceName::Notes, "b"), "Bread of rye, and its crust");
         let mut ranked = [match_("a", 1.0), match_("b", 0.98)];
         assert_eq!(raise(&titles, &query, &mut ranked), ("ba".to_owned(), 0.0));
@@ -347,7 +347,7 @@ mod tests {
     fn named_sender_raises_a_match() {
         for (query, order) in [("what did Ada say of rye", "ba"), ("Ada", "ab"), ("rye", "ab")] {
             let query = FtsQuery::parse(query);
-            let titles = TitleMatches::new(&query);
+            let titles = NamedMatches::new(&query);
             titles.compare_sender(&Uri::item(SourceName::Notes, "b"), "Ada Lovelace");
             let mut ranked = [match_("a", 1.0), match_("b", 0.9)];
             assert_eq!(raise(&titles, &query, &mut ranked).0, order, "{query:?}");
@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn match_of_named_date_counts_as_having_it() {
         let query = FtsQuery::parse("rye in March 2024");
-        let titles = TitleMatches::new(&query);
+        let titles = NamedMatches::new(&query);
         let (before, within) = ("2024-02-29T23:59:59Z", "2024-03-31T23:59:59Z");
         for (id, date) in [("a", before), ("b", within)] {
             titles.compare_date(&Uri::item(SourceName::Notes, id), Timestamp::parse(date).unwrap());
@@ -382,7 +382,7 @@ mod tests {
             message("k", "3", 0.8),
             match_("a", 0.6),
         ];
-        TitleMatches::spread_conversations(&mut ranked, |one, other| {
+        NamedMatches::spread_conversations(&mut ranked, |one, other| {
             other.score.total_cmp(&one.score)
         });
         let scores: Vec<f64> = ranked.iter().map(|found| found.score).collect();
