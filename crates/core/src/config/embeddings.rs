@@ -26,7 +26,7 @@ pub struct Embeddings {
     /// (voyage).
     #[schemars(example = "nomic-embed-text")]
     pub model: Option<String>,
-    /// Folder of a local model.
+    /// Folder of a local model: an encoder (BERT, XLM-RoBERTa, ModernBERT) or a static table (model2vec).
     #[schemars(example = "/srv/models/all-MiniLM-L6-v2")]
     pub folder: Option<PathBuf>,
     /// Dimensions of the vectors, for models that can shorten them. Default: the dimensions of the

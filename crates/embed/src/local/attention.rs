@@ -1,5 +1,7 @@
 //! Multi-head self-attention over the rows of a text.
 
+use std::{ops::Range, sync::Arc};
+
 use rten_gemm::GemmError;
 use rten_simd::SimdOp;
 use rten_tensor::MatrixLayout;
@@ -8,7 +10,8 @@ use rten_vecmath::Softmax;
 use super::{
     error::FolderError,
     matrix::{LinearLayer, Matrix, MatrixMultiplier},
-    settings::BertConfig,
+    rotary_positions::RotaryPositions,
+    settings::malformed_config,
     weights::ModelWeights,
 };
 
@@ -17,27 +20,74 @@ pub(super) struct Attention {
     /// Query, key and value projections side by side, since all three have the same input.
     qkv: LinearLayer,
     output_projection: LinearLayer,
-    heads: usize,
-    head_size: usize,
+    heads: HeadSizes,
+    /// Rotation of queries and keys by their positions; none if the rows have positions.
+    positions: Option<Arc<RotaryPositions>>,
+    /// Maximum distance of the rows that a row attends to; none if it attends to all.
+    max_distance: Option<usize>,
+}
+
+/// The heads of an attention layer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeadSizes {
+    /// Number of heads.
+    pub(super) count: usize,
+    /// Length of the part of a row that one head reads.
+    pub(super) size: usize,
+}
+
+impl HeadSizes {
+    /// Divides rows of length `width` into heads.
+    pub(super) fn new(width: usize, count: usize) -> Self {
+        Self { count, size: width / count.max(1) }
+    }
+
+    /// Fails if rows of length `width` cannot be divided into this number of heads.
+    pub(super) fn check(width: usize, count: usize) -> Result<(), FolderError> {
+        if count == 0 || width == 0 || !width.is_multiple_of(count) {
+            let reason = format!("hidden_size {width} is not divisible into {count} heads");
+            return Err(malformed_config(reason));
+        }
+        Ok(())
+    }
 }
 
 impl Attention {
-    /// Reads the weights of the block with the tensor prefix `name`.
+    /// Reads the weights of layers with these names: one or more with the queries, keys and values, and
+    /// that of the output.
     pub(super) fn read(
         multiplier: &MatrixMultiplier,
         weights: &mut ModelWeights<'_>,
-        name: &str,
-        bert: &BertConfig,
+        (qkv, output): (&[String], String),
+        heads: HeadSizes,
+        has_bias: bool,
     ) -> Result<Self, FolderError> {
-        let square = [bert.hidden_size, bert.hidden_size];
-        let parts = ["query", "key", "value"].map(|it| format!("{name}.attention.self.{it}"));
-        let out = [format!("{name}.attention.output.dense")];
+        let width = heads.count * heads.size;
+        let outputs = 3 * width / qkv.len().max(1);
+        let shape = [outputs, width];
         Ok(Self {
-            qkv: LinearLayer::read(multiplier, weights, &parts, square)?,
-            output_projection: LinearLayer::read(multiplier, weights, &out, square)?,
-            heads: bert.num_attention_heads,
-            head_size: bert.head_size(),
+            qkv: LinearLayer::read(multiplier, weights, qkv, shape, has_bias)?,
+            output_projection: LinearLayer::read(
+                multiplier,
+                weights,
+                &[output],
+                [width, width],
+                has_bias,
+            )?,
+            heads,
+            positions: None,
+            max_distance: None,
         })
+    }
+
+    /// Rotates queries and keys by their positions, and limits the distance of rows.
+    pub(super) fn with_positions(
+        mut self,
+        positions: Arc<RotaryPositions>,
+        max_distance: Option<usize>,
+    ) -> Self {
+        (self.positions, self.max_distance) = (Some(positions), max_distance);
+        self
     }
 
     /// Writes the attention output for `rows` into `out`. `lengths` are the rows of each text;
@@ -56,7 +106,11 @@ impl Attention {
         let mut begin = 0;
         for length in lengths {
             let end = begin + length;
-            let text = Matrix::from_data([*length, wide], &parts[begin * wide..end * wide]);
+            let text = &mut parts[begin * wide..end * wide];
+            if let Some(positions) = &self.positions {
+                positions.rotate_rows(text, wide, self.heads);
+            }
+            let text = Matrix::from_data([*length, wide], &*text);
             self.attend_text(multiplier, text, &mut attended[begin * width..end * width])?;
             begin = end;
         }
@@ -71,27 +125,41 @@ impl Attention {
         text: Matrix<'_>,
         attended: &mut [f32],
     ) -> Result<(), GemmError> {
-        let (length, width) = (text.rows(), self.heads * self.head_size);
+        let HeadSizes { count, size } = self.heads;
+        let (length, width) = (text.rows(), count * size);
         #[expect(clippy::cast_precision_loss, reason = "a head reads hundreds of numbers at most")]
-        let factor = (self.head_size as f32).sqrt().recip();
+        let factor = (size as f32).sqrt().recip();
         let mut weights = vec![0.0; length * length];
-        let mut head_attended = vec![0.0; length * self.head_size];
-        for head in 0..self.heads {
+        let mut head_attended = vec![0.0; length * size];
+        for head in 0..count {
             let part = |which: usize| {
-                let begin = which * width + head * self.head_size;
-                text.slice((.., begin..begin + self.head_size))
+                let begin = which * width + head * size;
+                text.slice((.., begin..begin + size))
             };
             multiplier.multiply(part(0), part(1).transposed(), factor, &mut weights)?;
-            for row in weights.chunks_exact_mut(length) {
-                Softmax::new_mut(row).dispatch();
+            for (at, row) in weights.chunks_exact_mut(length).enumerate() {
+                let near = self.near_rows(at, length);
+                row[..near.start].fill(0.0);
+                row[near.end..].fill(0.0);
+                Softmax::new_mut(&mut row[near]).dispatch();
             }
             let weights = Matrix::from_data([length, length], &weights[..]);
             multiplier.multiply(weights, part(2), 1.0, &mut head_attended)?;
             let targets = attended.chunks_exact_mut(width);
-            for (target, row) in targets.zip(head_attended.chunks_exact(self.head_size)) {
-                target[head * self.head_size..][..self.head_size].copy_from_slice(row);
+            for (target, row) in targets.zip(head_attended.chunks_exact(size)) {
+                target[head * size..][..size].copy_from_slice(row);
             }
         }
         Ok(())
+    }
+
+    /// Returns the rows that the row `at` attends to.
+    fn near_rows(&self, at: usize, length: usize) -> Range<usize> {
+        match self.max_distance {
+            Some(distance) => {
+                at.saturating_sub(distance)..at.saturating_add(distance + 1).min(length)
+            }
+            None => 0..length,
+        }
     }
 }

@@ -25,6 +25,9 @@ pub(super) enum FolderError {
     /// A file cannot be read.
     #[error("`{file}` cannot be read: {source}")]
     Unreadable { file: String, source: io::Error },
+    /// The name of a file leads out of the folder.
+    #[error("`{file}` is outside the folder of the model")]
+    Outside { file: String },
     /// A file exceeds its maximum size.
     #[error("`{file}` has {found} bytes where at most {limit} are expected")]
     TooLong {
@@ -52,7 +55,7 @@ pub(super) enum FolderError {
         supported: &'static str,
     },
     /// The weights lack a tensor.
-    #[error("`{file}` has no tensor `{tensor}`, which a BERT encoder takes")]
+    #[error("`{file}` has no tensor `{tensor}`, which a model of this type has")]
     NoTensor { file: String, tensor: String },
     /// A tensor has not the shape that the configuration requires.
     #[error(

@@ -18,15 +18,16 @@ impl LayerNorm {
         Self { scale, bias, epsilon }
     }
 
-    /// Reads the tensors `<name>.weight` and `<name>.bias` of length `width`.
+    /// Reads the tensors `<name>.weight` and, if the layer has a bias, `<name>.bias` of length `width`.
     pub(super) fn read(
         weights: &mut ModelWeights<'_>,
         name: &str,
         width: usize,
         epsilon: f32,
+        has_bias: bool,
     ) -> Result<Self, FolderError> {
         let scale = weights.read_tensor(&format!("{name}.weight"), &[width])?;
-        let bias = weights.read_tensor(&format!("{name}.bias"), &[width])?;
+        let bias = weights.read_bias(name, width, has_bias)?;
         Ok(Self::new(scale, bias, epsilon))
     }
 

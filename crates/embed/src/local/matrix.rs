@@ -49,17 +49,18 @@ impl LinearLayer {
     }
 
     /// Reads one layer, or several layers of the same input that are joined side by side. The shape
-    /// is `[outputs, inputs]` of each.
+    /// is `[outputs, inputs]` of each. A layer without a bias gets zeros.
     pub(super) fn read(
         multiplier: &MatrixMultiplier,
         weights: &mut ModelWeights<'_>,
         names: &[String],
         [out, into]: [usize; 2],
+        has_bias: bool,
     ) -> Result<Self, FolderError> {
         let (mut rows, mut bias) = (Vec::new(), Vec::new());
         for name in names {
             rows.extend(weights.read_tensor(&format!("{name}.weight"), &[out, into])?);
-            bias.extend(weights.read_tensor(&format!("{name}.bias"), &[out])?);
+            bias.extend(weights.read_bias(name, out, has_bias)?);
         }
         Ok(Self::new(multiplier, &rows, bias))
     }

@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{ErrorKind, Read},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use ring::digest::{Context, SHA256};
@@ -30,8 +30,17 @@ impl ModelFolder {
         Self { path: path.to_owned(), read_file: Fingerprint::new() }
     }
 
-    /// Opens a file and returns it with its length in bytes.
+    /// Returns the name of a file in a subfolder; an empty `path` is the folder itself.
+    pub(super) fn join(path: &str, file: &str) -> String {
+        if path.is_empty() { file.to_owned() } else { format!("{path}/{file}") }
+    }
+
+    /// Opens a file and returns it with its length in bytes. Fails if the name leads out of the folder.
     pub(super) fn open_file(&self, name: &str) -> Result<(File, u64), FolderError> {
+        let is_normal = |part| matches!(part, Component::Normal(_));
+        if !Path::new(name).components().all(is_normal) {
+            return Err(FolderError::Outside { file: name.to_owned() });
+        }
         let unreadable = |source: std::io::Error| match source.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => {
                 FolderError::Missing { file: name.to_owned() }

@@ -7,12 +7,12 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::{
     super::{EmbedError, Embedder, Model, Purpose, SetupError},
     encoder::Encoder,
-    error::FolderError,
+    error::{EncodeError, FolderError},
     model_folder::ModelFolder,
     prompts::Prompts,
-    settings::ModelSettings,
+    settings::{ModelKind, ModelSettings},
+    static_table::StaticTable,
     tokenizer::Tokenizer,
-    weights::ModelWeights,
 };
 use vademecum_core::config::Embeddings;
 
@@ -21,11 +21,52 @@ pub struct LocalEmbedder {
     model: Model,
     prompts: Prompts,
     tokenizer: Tokenizer,
-    encoder: Encoder,
+    vectors: VectorModel,
     /// One thread each, so that queries never wait for indexing and indexing occupies a single
     /// core.
     query_pool: ThreadPool,
     document_pool: ThreadPool,
+}
+
+/// The part of a model that turns tokens into vectors.
+enum VectorModel {
+    Encoder(Encoder),
+    Table(StaticTable),
+}
+
+impl VectorModel {
+    fn read(
+        folder: &mut ModelFolder,
+        settings: &ModelSettings,
+        tokenizer: &Tokenizer,
+    ) -> Result<Self, FolderError> {
+        Ok(match &settings.kind {
+            ModelKind::Bert(bert, pooling) => {
+                Self::Encoder(Encoder::read_bert(folder, bert, *pooling)?)
+            }
+            ModelKind::Modern(modern, pooling) => {
+                let max_tokens = settings.max_tokens;
+                Self::Encoder(Encoder::read_modern(folder, modern, *pooling, max_tokens)?)
+            }
+            ModelKind::Static(files) => Self::Table(StaticTable::read(folder, files, tokenizer)?),
+        })
+    }
+
+    /// Returns the length of a vector.
+    fn width(&self) -> usize {
+        match self {
+            Self::Encoder(encoder) => encoder.width(),
+            Self::Table(table) => table.width(),
+        }
+    }
+
+    /// Returns a vector for each text, in order. The vectors are not normalised.
+    fn encode(&self, texts: &[Vec<u32>]) -> Result<Vec<Vec<f32>>, EncodeError> {
+        match self {
+            Self::Encoder(encoder) => encoder.encode(texts),
+            Self::Table(table) => table.encode(texts),
+        }
+    }
 }
 
 impl LocalEmbedder {
@@ -54,12 +95,12 @@ impl LocalEmbedder {
         let settings = ModelSettings::read(&mut folder)?;
         let prompts = Prompts::read(&mut folder)?;
         let tokenizer = Tokenizer::read(&mut folder, &settings)?;
-        let encoder = Encoder::read(&mut ModelWeights::open(&mut folder)?, &settings)?;
+        let vectors = VectorModel::read(&mut folder, &settings, &tokenizer)?;
         let called = path.file_name().map_or("model".into(), |name| name.to_string_lossy());
         let model = Model {
             provider: "local",
             name: format!("{}@{}", name.unwrap_or(&called), folder.fingerprint().short_hex()),
-            dimensions: Some(settings.bert.hidden_size),
+            dimensions: Some(vectors.width()),
         };
         let (queries, documents) =
             (single_thread_pool("queries")?, single_thread_pool("documents")?);
@@ -67,7 +108,7 @@ impl LocalEmbedder {
             model,
             prompts,
             tokenizer,
-            encoder,
+            vectors,
             query_pool: queries,
             document_pool: documents,
         })
@@ -80,7 +121,7 @@ impl LocalEmbedder {
             .map(|text| self.tokenizer.encode(self.prompts.prepend_prompt(text, purpose)))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| failed(&error))?;
-        self.encoder.encode(&tokens).map_err(|error| failed(&error))
+        self.vectors.encode(&tokens).map_err(|error| failed(&error))
     }
 }
 
@@ -120,7 +161,10 @@ mod tests {
     use serde_json::json;
 
     use super::{
-        super::testing::{ReferenceInput, TinyModel},
+        super::{
+            testing::{ReferenceInput, TinyModel},
+            testing_modern,
+        },
         *,
     };
 
@@ -151,21 +195,117 @@ mod tests {
         let vectors = tiny.open().embed(&texts, Purpose::Document).unwrap();
         assert_eq!(vectors.len(), texts.len());
         for (vector, (_, tokens)) in vectors.iter().zip(cases.iter().cycle()) {
-            assert_close(
-                vector,
-                &tiny.reference_vector(ReferenceInput { tokens, first_only: false, tanh: false }),
-            );
+            assert_close(vector, &tiny.reference_vector((*tokens).into()));
         }
+    }
+
+    #[test]
+    fn xlm_roberta_counts_positions_from_the_padding_token() {
+        let tiny = TinyModel::new();
+        tiny.set_json_field("config.json", "model_type", json!("xlm-roberta"));
+        tiny.set_json_field("config.json", "architectures", json!(["XLMRobertaModel"]));
+        tiny.set_json_field("config.json", "pad_token_id", json!(1));
+        tiny.save_weights_as("roberta.", Dtype::F32);
+        let input = ReferenceInput { first_position: 2, ..[2, 9, 5, 6, 7, 3].as_slice().into() };
+        assert_close(&embed_document(&tiny, "The dough rises"), &tiny.reference_vector(input));
+        // Of 12 positions, 10 are left for tokens.
+        let tokens = [2, 4, 4, 4, 4, 4, 4, 4, 4, 3].as_slice();
+        let expected = ReferenceInput { first_position: 2, ..tokens.into() };
+        let vector = tiny.reference_vector(expected);
+        assert_close(&embed_document(&tiny, &"bread ".repeat(50)), &vector);
+    }
+
+    #[test]
+    fn modern_bert_equals_reference() {
+        let tiny = testing_modern::create();
+        for (text, tokens) in [
+            ("bread", &[2, 4, 3][..]),
+            ("the dough rises", &[2, 9, 5, 6, 7, 3]),
+            ("bread bread dough the rise rise", &[2, 4, 4, 5, 9, 6, 6, 3]),
+        ] {
+            let expected = testing_modern::reference_vector(&tiny, tokens);
+            assert_close(&embed_document(&tiny, text), &expected);
+        }
+        tiny.set_json_field("config.json", "layer_types", json!(vec!["full_attention"; 4]));
+        assert_ne!(embed_document(&tiny, "the dough rises bread"), {
+            let near = testing_modern::create();
+            embed_document(&near, "the dough rises bread")
+        });
+        tiny.set_json_field("config.json", "layer_types", json!(vec!["linear_attention"; 4]));
+        assert!(tiny.open_error().contains("a layer of the type `linear_attention`"));
+    }
+
+    /// Creates a static model whose table has the numbers 0, 1, 2 … in rows of two.
+    fn static_model(rows: u16) -> TinyModel {
+        let config = json!({ "model_type": "model2vec", "architectures": ["StaticModel"] });
+        let mut tiny = TinyModel::with_tensors(&[], &config);
+        let numbers = (0..2 * rows).map(f32::from).collect();
+        tiny.set_tensor("embeddings", vec![rows.into(), 2], numbers);
+        tiny.save_weights();
+        tiny.remove_file("modules.json");
+        tiny
+    }
+
+    #[test]
+    fn static_vector_is_mean_of_rows_without_unknown_words() {
+        let mut tiny = static_model(10);
+        assert_eq!(tiny.open().model().dimensions, Some(2));
+        // The rows 4 and 5, without start and end; `stone` is unknown, whose row is 1.
+        assert_eq!(embed_document(&tiny, "bread stone dough"), [9.0, 10.0]);
+        assert_eq!(embed_document(&tiny, "stone"), [2.0, 3.0]);
+        // Each token has a weight.
+        tiny.set_tensor("weights", vec![10], (0_u16..10).map(f32::from).collect());
+        tiny.save_weights();
+        assert_eq!(
+            embed_document(&tiny, "bread dough"),
+            [(32.0 + 50.0) / 2.0, (36.0 + 55.0) / 2.0]
+        );
+    }
+
+    #[test]
+    fn static_table_of_sentence_transformers_is_read_from_its_folder() {
+        let tiny = static_model(10);
+        let path = "0_StaticEmbedding";
+        tiny.write_file(&format!("{path}/tokenizer.json"), tiny.read_file("tokenizer.json"));
+        let mut other = TinyModel::with_tensors(&[], &json!({}));
+        other.set_tensor("embedding.weight", vec![10, 1], (0_u16..10).map(f32::from).collect());
+        other.save_weights_as("", Dtype::F16);
+        tiny.write_file(&format!("{path}/model.safetensors"), other.read_file("model.safetensors"));
+        for file in ["config.json", "tokenizer.json", "model.safetensors"] {
+            tiny.remove_file(file);
+        }
+        let modules =
+            json!([{ "path": path, "type": "sentence_transformers.models.StaticEmbedding" }]);
+        tiny.write_file("modules.json", modules.to_string());
+        // Unknown words have a row too.
+        assert_eq!(embed_document(&tiny, "bread stone bread"), [(4.0 + 1.0 + 4.0) / 3.0]);
+        let outside = json!([{ "path": "../x", "type": "x.StaticEmbedding" }]);
+        tiny.write_file("modules.json", outside.to_string());
+        assert!(tiny.open_error().contains("outside the folder"), "{}", tiny.open_error());
+    }
+
+    #[test]
+    fn static_table_must_have_a_row_for_each_token() {
+        let tiny = static_model(9);
+        let error = tiny.open_error();
+        assert!(error.contains("[9, 2]") && error.contains("[10, 2]"), "{error}");
+        // Tokens may share rows.
+        let numbers = [0_i64, 0, 0, 0, 1, 8, 0, 0, 0, 0].map(i64::to_le_bytes).concat();
+        tiny.save_integers("mapping", &numbers);
+        assert_eq!(embed_document(&tiny, "bread dough"), [(2.0 + 16.0) / 2.0, (3.0 + 17.0) / 2.0]);
+        tiny.save_integers("mapping", &[-1_i64; 10].map(i64::to_le_bytes).concat());
+        let error = tiny.open().embed(&["bread"], Purpose::Query).unwrap_err().to_string();
+        assert!(error.contains("the token 4"), "{error}");
     }
 
     #[test]
     fn pooling_and_activation_follow_configuration() {
         let tiny = TinyModel::new();
         tiny.write_file("1_Pooling/config.json", r#"{"pooling_mode_cls_token": true}"#);
-        let tokens = &[2, 9, 5, 3];
+        let tokens = [2, 9, 5, 3].as_slice();
         assert_close(
             &embed_document(&tiny, "the dough"),
-            &tiny.reference_vector(ReferenceInput { tokens, first_only: true, tanh: false }),
+            &tiny.reference_vector(ReferenceInput { first_only: true, ..tokens.into() }),
         );
         tiny.write_file(
             "1_Pooling/config.json",
@@ -174,22 +314,20 @@ mod tests {
         tiny.set_json_field("config.json", "hidden_act", json!("gelu_new"));
         assert_close(
             &embed_document(&tiny, "the dough"),
-            &tiny.reference_vector(ReferenceInput { tokens, first_only: false, tanh: true }),
+            &tiny.reference_vector(ReferenceInput { tanh: true, ..tokens.into() }),
         );
     }
 
     #[test]
     fn text_is_truncated_to_maximum_length() {
         let tiny = TinyModel::new();
-        let tokens = &[2, 4, 4, 4, 4, 4, 4, 4, 4, 3];
-        let expected =
-            tiny.reference_vector(ReferenceInput { tokens, first_only: false, tanh: false });
+        let tokens = [2, 4, 4, 4, 4, 4, 4, 4, 4, 3].as_slice();
+        let expected = tiny.reference_vector(tokens.into());
         assert_close(&embed_document(&tiny, &"bread ".repeat(50)), &expected);
         // The number of positions bounds the length, whatever the folder says.
         tiny.set_json_field("sentence_bert_config.json", "max_seq_length", json!(1_000));
-        let tokens = &[2, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 3];
-        let expected =
-            tiny.reference_vector(ReferenceInput { tokens, first_only: false, tanh: false });
+        let tokens = [2, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 3].as_slice();
+        let expected = tiny.reference_vector(tokens.into());
         assert_close(&embed_document(&tiny, &"bread ".repeat(50)), &expected);
     }
 
@@ -212,6 +350,20 @@ mod tests {
         let plain = embed_document(&tiny, "dough");
         tiny.save_weights_as("bert.", Dtype::F32);
         assert_eq!(embed_document(&tiny, "dough"), plain);
+    }
+
+    #[test]
+    fn numbers_of_16_and_64_bits_are_converted() {
+        let tiny = TinyModel::new();
+        let plain = embed_document(&tiny, "dough");
+        tiny.save_weights_as("", Dtype::F64);
+        assert_eq!(embed_document(&tiny, "dough"), plain);
+        for dtype in [Dtype::F16, Dtype::BF16] {
+            tiny.save_weights_as("", dtype);
+            let vector = embed_document(&tiny, "dough");
+            let difference = vector.iter().zip(&plain).map(|(one, other)| (one - other).abs());
+            assert!(difference.fold(0.0, f32::max) < 0.1, "{vector:?} for {plain:?}");
+        }
     }
 
     #[test]
@@ -261,7 +413,7 @@ mod tests {
     fn unsupported_settings_are_named_with_alternatives() {
         let pooling = "1_Pooling/config.json";
         for (file, field, value, words) in [
-            ("config.json", "model_type", json!("roberta"), "the type `roberta`"),
+            ("config.json", "model_type", json!("mpnet"), "the type `mpnet`"),
             ("config.json", "architectures", json!(["XlmModel"]), "the architecture `XlmModel`"),
             (
                 "config.json",
@@ -311,8 +463,8 @@ mod tests {
         );
 
         tiny.set_json_field("config.json", "num_hidden_layers", json!(2));
-        tiny.save_weights_as("", Dtype::BF16);
-        assert!(tiny.open_error().contains("numbers of the type BF16"), "{}", tiny.open_error());
+        tiny.save_weights_as("", Dtype::I32);
+        assert!(tiny.open_error().contains("numbers of the type I32"), "{}", tiny.open_error());
 
         tiny.tensor_mut("encoder.layer.1.output.LayerNorm.bias").1[3] = f32::NAN;
         tiny.save_weights();

@@ -1,79 +1,97 @@
-//! The configuration of a model: sizes of the encoder, truncation and pooling, read from its
-//! folder.
+//! The configuration of a model: its type, truncation and pooling, read from its folder.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{error::FolderError, model_folder::ModelFolder, pooling::Pooling};
+use super::{
+    activation::Activation,
+    bert_config::BertConfig,
+    error::FolderError,
+    model_folder::ModelFolder,
+    modern_config::{self, ModernConfig},
+    pooling::Pooling,
+};
 
 const CONFIG: &str = "config.json";
 const MODULES: &str = "modules.json";
 const SENTENCE_CONFIG: &str = "sentence_bert_config.json";
 
+/// Type of a static model in `config.json`, which its authors call model2vec.
+const STATIC_TYPE: &str = "model2vec";
+/// Maximum number of tokens of a text. Attention takes memory and time for each pair of tokens, and the
+/// chunks of documents are shorter.
+const MAX_TOKENS: usize = 2_048;
+
 /// Configuration of a model, from the files in its folder.
 #[derive(Debug)]
 pub(super) struct ModelSettings {
-    /// Sizes of the encoder.
-    pub(super) bert: BertConfig,
+    /// Type of the model, with its sizes.
+    pub(super) kind: ModelKind,
     /// Maximum number of tokens of a text; the rest is truncated.
     pub(super) max_tokens: usize,
     /// Texts are lower-cased before tokenization.
     pub(super) lower_case: bool,
-    /// Pooling of the token rows into one vector.
-    pub(super) pooling: Pooling,
 }
 
-/// Sizes of a BERT encoder, named as in `config.json`.
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct BertConfig {
-    #[serde(default)]
-    architectures: Vec<String>,
-    #[serde(default = "default_position_embedding")]
-    position_embedding_type: String,
-    /// Length of a row and of the final vector.
-    pub(super) hidden_size: usize,
-    /// Number of transformer blocks.
-    pub(super) num_hidden_layers: usize,
-    /// Number of attention heads in each block.
-    pub(super) num_attention_heads: usize,
-    /// Width of the feed-forward layer.
-    pub(super) intermediate_size: usize,
-    /// Number of tokens in the vocabulary.
-    pub(super) vocab_size: usize,
-    /// Number of positions.
-    pub(super) max_position_embeddings: usize,
-    /// Number of segment types.
-    pub(super) type_vocab_size: usize,
-    /// Constant that is added to the variance in layer normalisation.
-    pub(super) layer_norm_eps: f32,
-    hidden_act: String,
-    /// Activation of the feed-forward layer.
-    #[serde(skip)]
-    pub(super) activation: Activation,
+/// Type of a model.
+#[derive(Debug)]
+pub(super) enum ModelKind {
+    /// BERT, RoBERTa or XLM-RoBERTa.
+    Bert(BertConfig, Pooling),
+    /// ModernBERT.
+    Modern(ModernConfig, Pooling),
+    /// A table with a vector for each token.
+    Static(StaticFiles),
 }
 
-/// Activation function of the feed-forward layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Activation {
-    /// Exact GELU, by the error function.
-    #[default]
-    Gelu,
-    /// Approximate GELU, by the hyperbolic tangent.
-    GeluTanh,
-}
-
-fn default_position_embedding() -> String {
-    "absolute".to_owned()
+/// The files of a static model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StaticFiles {
+    /// Subfolder with the weights and the tokenizer; empty for the folder itself.
+    pub(super) path: String,
+    /// Name of the table in the weights.
+    pub(super) table: &'static str,
+    /// Whether tokens of unknown words are left out where there are others.
+    pub(super) skips_unknown: bool,
 }
 
 impl ModelSettings {
-    /// Reads the configuration. Fails if the encoder does not support it.
+    /// Reads the configuration. Fails if it is not supported.
     pub(super) fn read(folder: &mut ModelFolder) -> Result<Self, FolderError> {
-        let bert = BertConfig::read(folder)?;
-        let pooling = read_modules(folder, bert.hidden_size)?;
+        let config: Option<Value> = folder.read_optional_json(CONFIG)?;
+        let field = |name| config.as_ref().and_then(|config| config.get(name)?.as_str());
+        let model_type = field("model_type").unwrap_or_default().to_owned();
+        if model_type == STATIC_TYPE {
+            let (path, table) = (String::new(), "embeddings");
+            return Ok(Self::of_table(StaticFiles { path, table, skips_unknown: true }));
+        }
+        let modules: Vec<PipelineModule> = folder.read_json(MODULES)?;
+        if let [first, rest @ ..] = modules.as_slice()
+            && first.name() == "StaticEmbedding"
+            && rest.iter().all(|module| module.name() == "Normalize")
+        {
+            let (path, table) = (first.path.clone(), "embedding.weight");
+            return Ok(Self::of_table(StaticFiles { path, table, skips_unknown: false }));
+        }
+        let Some(config) = config else {
+            return Err(FolderError::Missing { file: CONFIG.to_owned() });
+        };
+        let pooling = |folder: &mut _, width| read_modules(folder, &modules, width);
+        let (kind, positions) = if BertConfig::is_for(&model_type) {
+            let bert = BertConfig::read(config)?;
+            let positions = bert.max_tokens();
+            let pooling = pooling(folder, bert.hidden_size)?;
+            (ModelKind::Bert(bert, pooling), positions)
+        } else if model_type == modern_config::MODEL_TYPE {
+            let modern = ModernConfig::read(config)?;
+            let positions = modern.max_position_embeddings;
+            let pooling = pooling(folder, modern.hidden_size)?;
+            (ModelKind::Modern(modern, pooling), positions)
+        } else {
+            return Err(unsupported_model(format!("a model of the type `{model_type}`")));
+        };
         let sentences: SentenceConfig =
             folder.read_optional_json(SENTENCE_CONFIG)?.unwrap_or_default();
-        let positions = bert.max_position_embeddings;
         let max_tokens = sentences.max_seq_length.unwrap_or(positions).min(positions);
         if max_tokens < MIN_TOKENS {
             return Err(FolderError::Unsupported {
@@ -82,73 +100,36 @@ impl ModelSettings {
                 supported: "at least three are required: start token, one word, end token",
             });
         }
-        Ok(Self { bert, max_tokens, lower_case: sentences.do_lower_case, pooling })
+        let max_tokens = max_tokens.min(MAX_TOKENS);
+        Ok(Self { kind, max_tokens, lower_case: sentences.do_lower_case })
+    }
+
+    fn of_table(files: StaticFiles) -> Self {
+        Self { kind: ModelKind::Static(files), max_tokens: MAX_TOKENS, lower_case: false }
     }
 }
 
 /// Minimum token limit: start token, one word, end token.
 const MIN_TOKENS: usize = 3;
 
-impl BertConfig {
-    fn read(folder: &mut ModelFolder) -> Result<Self, FolderError> {
-        /// The model type, read first because other types lack the sizes of BERT.
-        #[derive(Deserialize)]
-        struct Kind {
-            #[serde(default)]
-            model_type: String,
-        }
-
-        let config: Value = folder.read_json(CONFIG)?;
-        let malformed = |error: serde_json::Error| FolderError::Malformed {
-            file: CONFIG.to_owned(),
-            reason: error.to_string(),
-        };
-        let kind = Kind::deserialize(&config).map_err(malformed)?;
-        if kind.model_type != "bert" {
-            return Err(unsupported_model(format!("a model of the type `{}`", kind.model_type)));
-        }
-        let mut bert = Self::deserialize(config).map_err(malformed)?;
-        bert.activation = bert.validate()?;
-        Ok(bert)
-    }
-
-    /// Rejects models that the encoder does not support. Returns the activation.
-    fn validate(&self) -> Result<Activation, FolderError> {
-        if let Some(other) = self.architectures.iter().find(|it| !it.starts_with("Bert")) {
-            return Err(unsupported_model(format!("the architecture `{other}`")));
-        }
-        if self.position_embedding_type != default_position_embedding() {
-            return Err(unsupported_model(format!("{} positions", self.position_embedding_type)));
-        }
-        let heads = self.num_attention_heads;
-        if heads == 0 || self.hidden_size == 0 || !self.hidden_size.is_multiple_of(heads) {
-            return Err(FolderError::Malformed {
-                file: CONFIG.to_owned(),
-                reason: format!(
-                    "hidden_size {} is not divisible into {heads} heads",
-                    self.hidden_size
-                ),
-            });
-        }
-        match self.hidden_act.as_str() {
-            "gelu" => Ok(Activation::Gelu),
-            "gelu_new" | "gelu_pytorch_tanh" => Ok(Activation::GeluTanh),
-            other => Err(unsupported_model(format!("the activation `{other}`"))),
-        }
-    }
-
-    /// Returns the length of the part of a row that one head reads.
-    pub(super) fn head_size(&self) -> usize {
-        self.hidden_size / self.num_attention_heads
-    }
+/// Returns the error for a `config.json` with wrong content.
+pub(super) fn malformed_config(reason: impl ToString) -> FolderError {
+    FolderError::Malformed { file: CONFIG.to_owned(), reason: reason.to_string() }
 }
 
-fn unsupported_model(what: String) -> FolderError {
+/// Returns the error for a type of models that is not supported.
+pub(super) fn unsupported_model(what: String) -> FolderError {
     FolderError::Unsupported {
         file: CONFIG.to_owned(),
         what,
-        supported: "a BERT encoder with absolute positions and GELU is",
+        supported: "BERT, RoBERTa and XLM-RoBERTa with absolute positions, ModernBERT, all with GELU, and \
+                    static tables are",
     }
+}
+
+/// Returns the activation with a name of `config.json`.
+pub(super) fn read_activation(name: &str) -> Result<Activation, FolderError> {
+    Activation::from_name(name).ok_or_else(|| unsupported_model(format!("the activation `{name}`")))
 }
 
 /// Content of `sentence_bert_config.json`.
@@ -168,14 +149,23 @@ struct PipelineModule {
     kind: String,
 }
 
-/// Reads the pipeline and returns its pooling. The normalisation step is optional, because all
-/// vectors are normalised anyway.
-fn read_modules(folder: &mut ModelFolder, width: usize) -> Result<Pooling, FolderError> {
-    let modules: Vec<PipelineModule> = folder.read_json(MODULES)?;
+impl PipelineModule {
+    /// Returns the name of the class, without that of its Python module.
+    fn name(&self) -> &str {
+        self.kind.rsplit('.').next().unwrap_or_default()
+    }
+}
+
+/// Returns the pooling of a pipeline. The normalisation step is optional, because all vectors are normalised
+/// anyway.
+fn read_modules(
+    folder: &mut ModelFolder,
+    modules: &[PipelineModule],
+    width: usize,
+) -> Result<Pooling, FolderError> {
     let mut pooling = None;
     for (step, module) in modules.iter().enumerate() {
-        let kind = module.kind.rsplit('.').next().unwrap_or_default();
-        match (step, kind) {
+        match (step, module.name()) {
             (0, "Transformer") if module.path.is_empty() => {}
             (1, "Pooling") => pooling = Some(read_pooling(folder, &module.path, width)?),
             (2, "Normalize") => {}

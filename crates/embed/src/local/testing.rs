@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
+use half::{bf16, f16};
 use safetensors::{Dtype, tensor::TensorView};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -20,7 +21,7 @@ const WORDS: [&str; 10] =
     ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "bread", "dough", "rise", "##s", "cafe", "the"];
 
 /// A matrix as a list of rows.
-type MatrixRows = Vec<Vec<f64>>;
+pub(super) type MatrixRows = Vec<Vec<f64>>;
 
 /// A tiny BERT model on disk.
 pub(super) struct TinyModel {
@@ -34,13 +35,27 @@ pub(super) struct ReferenceInput<'a> {
     pub(super) tokens: &'a [u32],
     pub(super) first_only: bool,
     pub(super) tanh: bool,
+    /// Position of the first token.
+    pub(super) first_position: usize,
+}
+
+impl<'a> From<&'a [u32]> for ReferenceInput<'a> {
+    fn from(tokens: &'a [u32]) -> Self {
+        Self { tokens, first_only: false, tanh: false, first_position: 0 }
+    }
 }
 
 impl TinyModel {
     /// Creates a complete, valid model.
     pub(super) fn new() -> Self {
-        let tiny = Self { folder: tempfile::tempdir().unwrap(), tensors: pseudo_random_tensors() };
-        tiny.write_file("config.json", bert_config_json().to_string());
+        Self::with_tensors(&bert_shapes(), &bert_config_json())
+    }
+
+    /// Creates a model with random tensors of these shapes.
+    pub(super) fn with_tensors(shapes: &[(String, Vec<usize>)], config: &Value) -> Self {
+        let tensors = pseudo_random_tensors(shapes);
+        let tiny = Self { folder: tempfile::tempdir().unwrap(), tensors };
+        tiny.write_file("config.json", config.to_string());
         tiny.write_file("tokenizer.json", tokenizer_json().to_string());
         tiny.write_file("modules.json", modules_json().to_string());
         tiny.write_file(
@@ -99,6 +114,7 @@ impl TinyModel {
         self.tensors.get_mut(name).unwrap()
     }
 
+    /// Removes a tensor before saving.
     pub(super) fn remove_tensor(&mut self, name: &str) {
         self.tensors.remove(name).unwrap();
     }
@@ -114,10 +130,11 @@ impl TinyModel {
             .tensors
             .iter()
             .map(|(name, (shape, numbers))| {
-                let half = dtype != Dtype::F32;
-                let bytes = numbers.iter().flat_map(|number| {
-                    let bytes = number.to_le_bytes();
-                    if half { bytes[2..].to_vec() } else { bytes.to_vec() }
+                let bytes = numbers.iter().flat_map(|number| match dtype {
+                    Dtype::F16 => f16::from_f32(*number).to_le_bytes().to_vec(),
+                    Dtype::BF16 => bf16::from_f32(*number).to_le_bytes().to_vec(),
+                    Dtype::F64 => f64::from(*number).to_le_bytes().to_vec(),
+                    _ => number.to_le_bytes().to_vec(),
                 });
                 (format!("{prefix}{name}"), shape.clone(), bytes.collect())
             })
@@ -128,12 +145,36 @@ impl TinyModel {
         self.write_file("model.safetensors", safetensors::serialize(views, None).unwrap());
     }
 
+    /// Saves the tensors as 32-bit floats, and one of 64-bit integers.
+    pub(super) fn save_integers(&self, name: &str, numbers: &[u8]) {
+        let floats: Vec<(&String, &[usize], Vec<u8>)> = self
+            .tensors
+            .iter()
+            .map(|(name, (shape, numbers))| {
+                let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+                (name, shape.as_slice(), bytes)
+            })
+            .collect();
+        let floats = floats.iter().map(|(name, shape, bytes)| {
+            (name.as_str(), TensorView::new(Dtype::F32, shape.to_vec(), bytes).unwrap())
+        });
+        let integers = TensorView::new(Dtype::I64, vec![numbers.len() / 8], numbers).unwrap();
+        let all = floats.chain([(name, integers)]);
+        self.write_file("model.safetensors", safetensors::serialize(all, None).unwrap());
+    }
+
+    /// Adds or replaces a tensor.
+    pub(super) fn set_tensor(&mut self, name: &str, shape: Vec<usize>, numbers: Vec<f32>) {
+        self.tensors.insert(name.to_owned(), (shape, numbers));
+    }
+
     /// Returns the vector that the formulas give.
     pub(super) fn reference_vector(&self, input: ReferenceInput<'_>) -> Vec<f64> {
         let rows = self.tensor_rows("embeddings.word_embeddings.weight");
         let positions = self.tensor_rows("embeddings.position_embeddings.weight");
         let segment = &self.tensor_rows("embeddings.token_type_embeddings.weight")[0];
-        let embedded = input.tokens.iter().zip(&positions).map(|(token, position)| {
+        let positions = positions.iter().skip(input.first_position);
+        let embedded = input.tokens.iter().zip(positions).map(|(token, position)| {
             let row = &rows[usize::try_from(*token).unwrap()];
             (0..WIDTH).map(|it| row[it] + position[it] + segment[it]).collect()
         });
@@ -185,15 +226,15 @@ impl TinyModel {
         self.reference_norm(&format!("{name}.output.LayerNorm"), &narrow)
     }
 
-    fn tensor_rows(&self, name: &str) -> MatrixRows {
+    pub(super) fn tensor_rows(&self, name: &str) -> MatrixRows {
         let (shape, numbers) = &self.tensors[name];
         let rows = numbers.chunks(*shape.last().unwrap());
         rows.map(|row| row.iter().copied().map(f64::from).collect()).collect()
     }
 
-    fn reference_linear(&self, name: &str, rows: &MatrixRows) -> MatrixRows {
+    pub(super) fn reference_linear(&self, name: &str, rows: &MatrixRows) -> MatrixRows {
         let weights = self.tensor_rows(&format!("{name}.weight"));
-        let bias = &self.tensor_rows(&format!("{name}.bias"))[0];
+        let bias = &self.bias(name, weights.len());
         let product = |row: &Vec<f64>, weights: &Vec<f64>| -> f64 {
             row.iter().zip(weights).map(|(number, weight)| number * weight).sum()
         };
@@ -202,9 +243,18 @@ impl TinyModel {
             .collect()
     }
 
-    fn reference_norm(&self, name: &str, rows: &MatrixRows) -> MatrixRows {
+    /// Returns the bias of a layer; zeros if it has none.
+    fn bias(&self, name: &str, width: usize) -> Vec<f64> {
+        let name = format!("{name}.bias");
+        if self.tensors.contains_key(&name) {
+            return self.tensor_rows(&name).remove(0);
+        }
+        vec![0.0; width]
+    }
+
+    pub(super) fn reference_norm(&self, name: &str, rows: &MatrixRows) -> MatrixRows {
         let scale = &self.tensor_rows(&format!("{name}.weight"))[0];
-        let bias = &self.tensor_rows(&format!("{name}.bias"))[0];
+        let bias = &self.bias(name, WIDTH);
         let width = 8.0;
         rows.iter()
             .map(|row| {
@@ -217,7 +267,7 @@ impl TinyModel {
     }
 }
 
-fn add_rows(left: &MatrixRows, right: &MatrixRows) -> MatrixRows {
+pub(super) fn add_rows(left: &MatrixRows, right: &MatrixRows) -> MatrixRows {
     let sum = |(left, right): (&Vec<f64>, &Vec<f64>)| {
         left.iter().zip(right).map(|(a, b)| a + b).collect()
     };
@@ -225,7 +275,7 @@ fn add_rows(left: &MatrixRows, right: &MatrixRows) -> MatrixRows {
 }
 
 /// Exact GELU. The error function is summed up by its Maclaurin series.
-fn gelu(number: f64) -> f64 {
+pub(super) fn gelu(number: f64) -> f64 {
     let at = number / std::f64::consts::SQRT_2;
     let (mut term, mut sum) = (at, at);
     for step in 1..100 {
@@ -240,8 +290,8 @@ fn gelu_tanh(number: f64) -> f64 {
     number * 0.5 * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * inner).tanh())
 }
 
-/// Returns pseudo-random tensors from a fixed seed.
-fn pseudo_random_tensors() -> BTreeMap<String, (Vec<usize>, Vec<f32>)> {
+/// Returns the names and shapes of the tensors of the tiny BERT.
+fn bert_shapes() -> Vec<(String, Vec<usize>)> {
     let mut shapes = vec![
         ("embeddings.word_embeddings.weight".to_owned(), vec![WORDS.len(), WIDTH]),
         ("embeddings.position_embeddings.weight".to_owned(), vec![POSITIONS, WIDTH]),
@@ -266,6 +316,13 @@ fn pseudo_random_tensors() -> BTreeMap<String, (Vec<usize>, Vec<f32>)> {
             shapes.push((format!("{name}.bias"), vec![out]));
         }
     }
+    shapes
+}
+
+/// Returns pseudo-random tensors from a fixed seed.
+fn pseudo_random_tensors(
+    shapes: &[(String, Vec<usize>)],
+) -> BTreeMap<String, (Vec<usize>, Vec<f32>)> {
     let mut seed = 0x2545_f491_u32;
     let mut next = || {
         seed ^= seed << 13;
@@ -274,7 +331,7 @@ fn pseudo_random_tensors() -> BTreeMap<String, (Vec<usize>, Vec<f32>)> {
         f32::from(u16::try_from(seed >> 16).unwrap()) / 32_768.0 - 1.0
     };
     let mut numbers = |shape: &[usize]| (0..shape.iter().product()).map(|_| next()).collect();
-    shapes.into_iter().map(|(name, shape)| (name, (shape.clone(), numbers(&shape)))).collect()
+    shapes.iter().map(|(name, shape)| (name.clone(), (shape.clone(), numbers(shape)))).collect()
 }
 
 fn bert_config_json() -> Value {
@@ -282,7 +339,7 @@ fn bert_config_json() -> Value {
         "architectures": ["BertModel"], "model_type": "bert", "hidden_act": "gelu",
         "hidden_size": WIDTH, "num_hidden_layers": BLOCKS, "num_attention_heads": HEADS,
         "intermediate_size": INTERMEDIATE_WIDTH, "vocab_size": WORDS.len(), "max_position_embeddings": POSITIONS,
-        "type_vocab_size": 2, "layer_norm_eps": 1e-12,
+        "type_vocab_size": 2, "layer_norm_eps": 1e-12, "pad_token_id": 0,
     })
 }
 

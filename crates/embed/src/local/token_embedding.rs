@@ -1,9 +1,10 @@
 //! The input layer: token and position embeddings.
 
 use super::{
+    bert_config::BertConfig,
     error::{EncodeError, FolderError},
     layer_norm::LayerNorm,
-    settings::BertConfig,
+    modern_config::ModernConfig,
     weights::ModelWeights,
 };
 
@@ -11,15 +12,15 @@ use super::{
 pub(super) struct TokenEmbedding {
     token_table: Vec<f32>,
     /// Position embeddings, each with the embedding of the first segment added, because every text
-    /// is a single segment.
-    position_table: Vec<f32>,
+    /// is a single segment. None if the blocks add positions.
+    position_table: Option<Vec<f32>>,
     norm: LayerNorm,
     width: usize,
 }
 
 impl TokenEmbedding {
-    /// Reads the tables.
-    pub(super) fn read(
+    /// Reads the tables of BERT or XLM-RoBERTa.
+    pub(super) fn read_bert(
         weights: &mut ModelWeights<'_>,
         bert: &BertConfig,
     ) -> Result<Self, FolderError> {
@@ -35,8 +36,24 @@ impl TokenEmbedding {
                 *number += segment;
             }
         }
-        let norm = LayerNorm::read(weights, "embeddings.LayerNorm", width, bert.layer_norm_eps)?;
-        Ok(Self { token_table, position_table, norm, width })
+        // The first positions of XLM-RoBERTa are not those of tokens.
+        position_table.drain(..bert.first_position() * width);
+        let (name, epsilon) = ("embeddings.LayerNorm", bert.layer_norm_eps);
+        let norm = LayerNorm::read(weights, name, width, epsilon, true)?;
+        Ok(Self { token_table, position_table: Some(position_table), norm, width })
+    }
+
+    /// Reads the table of ModernBERT, whose blocks add positions.
+    pub(super) fn read_modern(
+        weights: &mut ModelWeights<'_>,
+        config: &ModernConfig,
+    ) -> Result<Self, FolderError> {
+        let width = config.hidden_size;
+        let name = "embeddings.tok_embeddings.weight";
+        let token_table = weights.read_tensor(name, &[config.vocab_size, width])?;
+        let (epsilon, has_bias) = (config.norm_eps, config.norm_bias);
+        let norm = LayerNorm::read(weights, "embeddings.norm", width, epsilon, has_bias)?;
+        Ok(Self { token_table, position_table: None, norm, width })
     }
 
     /// Returns a normalised row for each token of each text. Fails for unknown tokens and for texts
@@ -45,9 +62,14 @@ impl TokenEmbedding {
         let count: usize = texts.iter().map(Vec::len).sum();
         let mut rows = Vec::with_capacity(count * self.width);
         for text in texts {
-            let mut positions = self.position_table.chunks_exact(self.width);
+            let mut positions =
+                self.position_table.as_deref().map(|it| it.chunks_exact(self.width));
             for token in text {
                 let row = self.token_row(*token).ok_or(EncodeError::UnknownToken(*token))?;
+                let Some(positions) = &mut positions else {
+                    rows.extend(row);
+                    continue;
+                };
                 let position = positions.next().ok_or(EncodeError::TooLong(text.len()))?;
                 rows.extend(row.iter().zip(position).map(|(row, position)| row + position));
             }

@@ -1,11 +1,12 @@
 //! Tokenization of texts with the vocabulary of the model.
 
+use serde::Deserialize;
 use tokenizers::{Tokenizer as HfTokenizer, TruncationParams};
 
 use super::{
     error::FolderError,
     model_folder::{MAX_VOCABULARY_BYTES, ModelFolder},
-    settings::ModelSettings,
+    settings::{ModelKind, ModelSettings},
 };
 
 const FILE: &str = "tokenizer.json";
@@ -14,6 +15,10 @@ const FILE: &str = "tokenizer.json";
 pub(super) struct Tokenizer {
     tokenizer: HfTokenizer,
     lower_case: bool,
+    /// Whether start and end tokens are added.
+    has_ends: bool,
+    /// The token of unknown words, if it is left out of texts that have other tokens.
+    skipped: Option<u32>,
 }
 
 impl Tokenizer {
@@ -23,21 +28,63 @@ impl Tokenizer {
         folder: &mut ModelFolder,
         settings: &ModelSettings,
     ) -> Result<Self, FolderError> {
+        let table = match &settings.kind {
+            ModelKind::Static(files) => Some(files),
+            ModelKind::Bert(..) | ModelKind::Modern(..) => None,
+        };
+        let name = ModelFolder::join(table.map_or("", |files| &files.path), FILE);
         let malformed = |error: tokenizers::Error| FolderError::Malformed {
-            file: FILE.to_owned(),
+            file: name.clone(),
             reason: error.to_string(),
         };
-        let file = folder.read(FILE, MAX_VOCABULARY_BYTES)?;
-        let mut tokenizer = HfTokenizer::from_bytes(file).map_err(malformed)?;
+        let file = folder.read(&name, MAX_VOCABULARY_BYTES)?;
+        let mut tokenizer = HfTokenizer::from_bytes(&file).map_err(malformed)?;
         let truncation =
             TruncationParams { max_length: settings.max_tokens, ..TruncationParams::default() };
         tokenizer.with_padding(None).with_truncation(Some(truncation)).map_err(malformed)?;
-        Ok(Self { tokenizer, lower_case: settings.lower_case })
+        let skipped = table.filter(|files| files.skips_unknown).and_then(|_| {
+            let UnknownToken { unk_token, unk_id } = UnknownToken::read(&file)?;
+            unk_token.and_then(|token| tokenizer.token_to_id(&token)).or(unk_id)
+        });
+        let (lower_case, has_ends) = (settings.lower_case, table.is_none());
+        Ok(Self { tokenizer, lower_case, has_ends, skipped })
     }
 
-    /// Returns the token ids of a text, with start and end tokens, truncated to the maximum length.
+    /// Returns the number of tokens in the vocabulary.
+    pub(super) fn vocabulary_size(&self) -> usize {
+        self.tokenizer.get_vocab_size(true)
+    }
+
+    /// Returns the token ids of a text, truncated to the maximum length. Those of an encoder have start and
+    /// end tokens.
     pub(super) fn encode(&self, text: String) -> Result<Vec<u32>, tokenizers::Error> {
         let text = if self.lower_case { text.to_lowercase() } else { text };
-        Ok(self.tokenizer.encode_fast(text, true)?.get_ids().to_vec())
+        let tokens = self.tokenizer.encode_fast(text, self.has_ends)?;
+        let is_kept = |token: &u32| Some(*token) != self.skipped;
+        let kept: Vec<u32> = tokens.get_ids().iter().copied().filter(is_kept).collect();
+        Ok(match self.skipped {
+            // A vector of zeros is close to nothing, not even to itself.
+            Some(unknown) if kept.is_empty() => vec![unknown],
+            _ => kept,
+        })
+    }
+}
+
+/// The token of unknown words in `tokenizer.json`, by its text or its number.
+#[derive(Debug, Default, Deserialize)]
+struct UnknownToken {
+    unk_token: Option<String>,
+    unk_id: Option<u32>,
+}
+
+impl UnknownToken {
+    fn read(file: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct TokenizerFile {
+            model: UnknownToken,
+        }
+
+        let file: TokenizerFile = serde_json::from_slice(file).ok()?;
+        Some(file.model)
     }
 }

@@ -1,20 +1,19 @@
-//! One transformer block: self-attention, then feed-forward, each followed by a residual sum and
-//! layer normalisation.
+//! A transformer block of BERT and XLM-RoBERTa: self-attention, then feed-forward, each followed by a
+//! residual sum and layer normalisation.
 
 use rten_gemm::GemmError;
-use rten_simd::SimdUnaryOp;
-use rten_vecmath::{ApproxGelu, Gelu};
 
 use super::{
+    activation::Activation,
     attention::Attention,
+    bert_config::BertConfig,
     error::FolderError,
     layer_norm::LayerNorm,
     matrix::{LinearLayer, MatrixMultiplier},
-    settings::{Activation, BertConfig},
     weights::ModelWeights,
 };
 
-/// One transformer block: self-attention, then feed-forward.
+/// A block of BERT: self-attention, then feed-forward.
 pub(super) struct TransformerBlock {
     attention: Attention,
     attention_norm: LayerNorm,
@@ -35,18 +34,16 @@ impl TransformerBlock {
         let name = format!("encoder.layer.{number}");
         let (width, wide) = (bert.hidden_size, bert.intermediate_size);
         let norm = |weights: &mut ModelWeights<'_>, part: &str| {
-            LayerNorm::read(
-                weights,
-                &format!("{name}.{part}.LayerNorm"),
-                width,
-                bert.layer_norm_eps,
-            )
+            let name = format!("{name}.{part}.LayerNorm");
+            LayerNorm::read(weights, &name, width, bert.layer_norm_eps, true)
         };
         let linear = |weights: &mut ModelWeights<'_>, part: &str, shape: [usize; 2]| {
-            LinearLayer::read(multiplier, weights, &[format!("{name}.{part}.dense")], shape)
+            LinearLayer::read(multiplier, weights, &[format!("{name}.{part}.dense")], shape, true)
         };
+        let qkv = ["query", "key", "value"].map(|it| format!("{name}.attention.self.{it}"));
+        let output = format!("{name}.attention.output.dense");
         Ok(Self {
-            attention: Attention::read(multiplier, weights, &name, bert)?,
+            attention: Attention::read(multiplier, weights, (&qkv, output), bert.heads(), true)?,
             attention_norm: norm(weights, "attention.output")?,
             up_projection: linear(weights, "intermediate", [wide, width])?,
             activation: bert.activation,
@@ -68,10 +65,7 @@ impl TransformerBlock {
         self.attention.apply(multiplier, rows, lengths, attended)?;
         self.attention_norm.apply_residual(attended, rows);
         self.up_projection.apply(multiplier, attended, wide)?;
-        match self.activation {
-            Activation::Gelu => Gelu {}.map_mut(wide),
-            Activation::GeluTanh => ApproxGelu {}.map_mut(wide),
-        }
+        self.activation.apply(wide);
         self.down_projection.apply(multiplier, wide, rows)?;
         self.output_norm.apply_residual(rows, attended);
         Ok(())
@@ -81,6 +75,8 @@ impl TransformerBlock {
 /// Buffers for intermediate results, reused from block to block.
 #[derive(Default)]
 pub(super) struct BlockBuffers {
-    attended: Vec<f32>,
-    wide: Vec<f32>,
+    /// Output of a layer as wide as the rows.
+    pub(super) attended: Vec<f32>,
+    /// Output of the wide layer.
+    pub(super) wide: Vec<f32>,
 }
