@@ -64,6 +64,10 @@ enum Command {
     Config(config::ConfigCommand),
     /// Write a bundle that installs the server in Claude Desktop with one click
     Bundle(bundle::Bundle),
+    /// Install models that search by meaning
+    #[cfg(feature = "local-model")]
+    #[command(subcommand)]
+    Model(model::ModelCommand),
     /// Import files; importing a file again updates its items
     Import(import::Import),
     /// Show the import status of each file
@@ -184,6 +188,8 @@ pub fn main() -> ExitCode {
             Command::Disconnect(command) => command.run(&line.common),
             Command::Config(command) => command.run(&line.common),
             Command::Bundle(command) => command.run(&line.common),
+            #[cfg(feature = "local-model")]
+            Command::Model(command) => command.run(&line.common),
             Command::Import(command) => Box::pin(command.run(&line.common)).await,
             Command::Sources(command) => command.run(&line.common).await,
             Command::Collection(command) => command.run(&line.common).await,

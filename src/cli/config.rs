@@ -164,7 +164,7 @@ fn keep(copy: NamedTempFile) -> Result<PathBuf> {
 }
 
 /// Opens the file that is in force, or that is created.
-fn open_target(files: &SettingsFiles) -> Result<ConfigFile> {
+pub(super) fn open_target(files: &SettingsFiles) -> Result<ConfigFile> {
     files.checked()?;
     ConfigFile::read(target(files)?)
 }

@@ -167,6 +167,8 @@ impl Import {
         }
         stop_at_interrupt(&options.stop);
         let summary = import_files(&library, &options, &progress_callback()).await?;
+        #[cfg(feature = "local-model")]
+        super::model::offer_model(&common.load_settings()?);
         self.finish_import(&library, &summary, &options.stop).await
     }
 

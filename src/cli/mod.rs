@@ -30,6 +30,8 @@ mod log;
 mod login;
 mod mcp;
 mod migrate;
+#[cfg(feature = "local-model")]
+mod model;
 mod open;
 mod output;
 mod profile;

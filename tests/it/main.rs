@@ -87,6 +87,7 @@ mod mcp_app;
 mod media_migration;
 mod methods;
 mod migration;
+mod model_install;
 mod named_items;
 mod oauth;
 mod oauth_attacks;

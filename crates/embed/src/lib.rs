@@ -11,6 +11,8 @@ mod embeddings;
 mod error;
 mod http;
 mod indexed_embeddings;
+#[cfg(feature = "local-model")]
+pub mod install;
 mod known_models;
 #[cfg(feature = "local-model")]
 mod local;

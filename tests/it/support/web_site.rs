@@ -20,6 +20,8 @@ pub(crate) struct WebRequest {
     pub(crate) path: String,
     /// The `Authorization` header.
     pub(crate) authorization: Option<String>,
+    /// The `Range` header.
+    pub(crate) range: Option<String>,
     pub(crate) body: String,
 }
 
@@ -55,6 +57,7 @@ impl WebRequest {
         Some(Self {
             path: head.split(' ').nth(1)?.to_owned(),
             authorization: header("authorization"),
+            range: header("range"),
             body: String::from_utf8(body).ok()?,
         })
     }

@@ -29,6 +29,10 @@ pub struct Embeddings {
     /// Folder of a local model: an encoder (BERT, XLM-RoBERTa, ModernBERT) or a static table (model2vec).
     #[schemars(example = "/srv/models/all-MiniLM-L6-v2")]
     pub folder: Option<PathBuf>,
+    /// Base URL of the model repository for `vademecum model install`, which has the interface of
+    /// Hugging Face. Default: `https://huggingface.co`.
+    #[schemars(example = "https://models.example.org")]
+    pub mirror: Option<ApiBase>,
     /// Dimensions of the vectors, for models that can shorten them. Default: the dimensions of the
     /// model.
     #[schemars(example = 512)]
@@ -128,6 +132,7 @@ impl Default for Embeddings {
             allow_stub: false,
             model: None,
             folder: None,
+            mirror: None,
             dimensions: None,
             api_base: None,
             api_key: None,

@@ -1,0 +1,46 @@
+//! Models that `vademecum model list` recommends.
+
+/// A recommended model of the model repository.
+#[derive(Clone, Copy, Debug)]
+pub struct RecommendedModel {
+    /// Short name.
+    pub name: &'static str,
+    /// Name in the repository.
+    pub repository: &'static str,
+    /// Approximate size of its files, in MB.
+    pub megabytes: u32,
+    /// Its languages.
+    pub languages: &'static str,
+    /// Identifier of its licence in SPDX.
+    pub licence: &'static str,
+    /// Its kind and use, in a few words.
+    pub kind: &'static str,
+}
+
+/// The recommended models, the cheapest first.
+pub const RECOMMENDED_MODELS: [RecommendedModel; 3] = [
+    RecommendedModel {
+        name: "potion-base-8m",
+        repository: "minishlab/potion-base-8M",
+        megabytes: 31,
+        languages: "English",
+        licence: "MIT",
+        kind: "table; a question takes less than a millisecond",
+    },
+    RecommendedModel {
+        name: "potion-multilingual-128m",
+        repository: "minishlab/potion-multilingual-128M",
+        megabytes: 530,
+        languages: "101 languages",
+        licence: "MIT",
+        kind: "table; a question takes less than a millisecond",
+    },
+    RecommendedModel {
+        name: "multilingual-e5-small",
+        repository: "intfloat/multilingual-e5-small",
+        megabytes: 490,
+        languages: "94 languages",
+        licence: "MIT",
+        kind: "encoder; better, and about 20 ms of CPU time a passage",
+    },
+];
