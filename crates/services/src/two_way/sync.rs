@@ -246,11 +246,14 @@ impl FolderSync<'_> {
         }
         let root = self.folder.path.clone();
         let missing = std::mem::take(&mut self.missing);
+        let imported = self.imported_paths(&missing)?;
         let write = move || -> Vec<_> {
             let outcome = |change: &LocalChange| {
                 let was_missing = missing.contains(path_of(change));
-                // A person deleted the file of a note that had nothing new.
-                let is_deleted = !change.is_planned && !path_of(change).exists();
+                // A person deleted the file of a note that had nothing new. A note of another machine
+                // never had a file here.
+                let was_here = imported.contains(path_of(change));
+                let is_deleted = was_here && !change.is_planned && !path_of(change).exists();
                 if was_missing && is_deleted && is_written(change) {
                     return Ok(WriteOutcome::Trashed);
                 }
@@ -300,6 +303,16 @@ impl FolderSync<'_> {
         }
         self.import_paths(again).await?;
         Ok(is_changed)
+    }
+
+    /// Returns those of the paths whose files this machine has imported.
+    fn imported_paths(&self, paths: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, SyncError> {
+        let mut imported = BTreeSet::new();
+        for path in paths {
+            let entries = self.ledger.entries_below(path)?;
+            imported.extend(entries.into_iter().map(|entry| entry.path).filter(|it| it == path));
+        }
+        Ok(imported)
     }
 
     /// Returns `true` if the content of a file is that of its last import.
