@@ -317,6 +317,10 @@ pub struct ChatDraft {
     /// begin with the last stored one, which may have changed.
     #[serde(skip)]
     pub follows: usize,
+    /// The conversation is as another machine has it: it is stored with all its messages, and keeps
+    /// character and parent if those of the draft are not known.
+    #[serde(skip)]
+    pub is_received: bool,
 }
 
 impl ChatDraft {

@@ -232,6 +232,7 @@ pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceE
         session: conversation.session,
         messages: messages.collect(),
         follows: 0,
+        is_received: false,
     };
     Ok(Draft::from_stored(id, DraftBody::Chat(draft)))
 }

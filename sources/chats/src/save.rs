@@ -46,7 +46,8 @@ pub(crate) fn save_conversation(
         return Err(SourceError::Refused(format!("`{}` is not a conversation", draft.origin)));
     };
     save_imported(writer, SourceName::Chats, draft, |item, now| {
-        let branch = CopiedSession::find(writer, item, chat)?.map(|copied| copied.to_branch(chat));
+        let copied = if chat.is_received { None } else { CopiedSession::find(writer, item, chat)? };
+        let branch = copied.map(|copied| copied.to_branch(chat));
         let chat = branch.as_ref().unwrap_or(chat);
         let id = match item {
             Some(id) => id.to_owned(),
@@ -57,6 +58,12 @@ pub(crate) fn save_conversation(
             // A copied session is stored as a branch, which its file does not say.
             Some(id) if chat.continues_session() => ForkPoint::stored(writer, id)?,
             Some(_) | None => ForkPoint::resolve(writer, chat.fork.as_ref())?,
+        };
+        let place = match item {
+            Some(id) if chat.is_received && place.conversation.is_none() => {
+                ForkPoint::stored(writer, id)?
+            }
+            Some(_) | None => place,
         };
         let row = match item {
             Some(id) => update_conversation(writer, id, chat, &place, &times, now)?,
@@ -72,7 +79,9 @@ pub(crate) fn save_conversation(
             index_title(writer, row, chat.title.as_deref())?;
         }
         changed.into_iter().try_for_each(|positions| index_passages(writer, &id, &positions))?;
-        delete_merged_branches(writer, &draft.origin, chat, now)?;
+        if !chat.is_received {
+            delete_merged_branches(writer, &draft.origin, chat, now)?;
+        }
         Ok(id)
     })
 }
@@ -166,7 +175,12 @@ fn replace_details(
 ) -> Result<(), StoreError> {
     writer.execute(
         sql!("describe"),
-        named_params! { ":id": id, ":rating": chat.rating, ":character": chat.character },
+        named_params! {
+            ":id": id,
+            ":rating": chat.rating,
+            ":character": chat.character,
+            ":keeps_character": chat.is_received,
+        },
     )?;
     KEYWORD_TABLES.replace_keywords(writer, &id, &chat.keywords, now)
 }
@@ -346,7 +360,8 @@ pub(crate) fn unindex_passage(writer: &Writer<'_>, key: i64) -> Result<(), Store
 
 #[cfg(test)]
 mod tests {
-    use vademecum_model::{Hit, RetrievalMode, RetrievalOptions};
+    use vademecum_model::{ChatBranch, Hit, RetrievalMode, RetrievalOptions};
+    use vademecum_source::Source as _;
     use vademecum_testing::SourceFixture;
 
     use super::*;
@@ -532,6 +547,31 @@ mod tests {
         let ids: Vec<_> = bench.search("rye").into_iter().map(|hit| hit.message_id).collect();
         assert_eq!(ids.len(), 2);
         assert_ne!(ids[0], ids[1]);
+    }
+
+    #[test]
+    fn received_branch_keeps_parent_and_messages() {
+        let bench = SourceFixture::new(Chats);
+        bench.save_draft(&chat_draft("Bread", &[(1, "a rye")]));
+        let mut branch = chat_draft("Branch", &[(2, "b oat")]);
+        "branch".clone_into(&mut branch.origin);
+        let DraftBody::Chat(chat) = &mut branch.body else { panic!() };
+        chat.fork = Some(ChatBranch { of: "test".to_owned(), after: None });
+        let id = bench.save_draft(&branch).uri().id.clone();
+        let parent = |bench: &SourceFixture<Chats>| {
+            let draft = bench.read(|reader| Chats.load_draft(reader, &id)).unwrap();
+            let DraftBody::Chat(chat) = draft.body else { panic!() };
+            chat.fork.map(|fork| fork.of)
+        };
+        assert_eq!(parent(&bench).as_deref(), Some("test"));
+        // Another machine does not know the parent yet.
+        let mut received = chat_draft("Branch", &[(2, "b oat"), (3, "c bran")]);
+        received.origin.clone_from(&branch.origin);
+        let DraftBody::Chat(chat) = &mut received.body else { panic!() };
+        chat.is_received = true;
+        bench.save_draft(&received);
+        assert_eq!(parent(&bench).as_deref(), Some("test"));
+        assert_eq!(bench.search("bran").len(), 1);
     }
 
     #[test]

@@ -1,21 +1,22 @@
 //! Imports of items that may have been changed in the library: later changes of a file and those in
 //! the library are merged.
 
+use uuid::Uuid;
 use vademecum_model::{
     ChangeAction, ChangeAuthor, Draft, DraftBody, SaveOutcome, SourceName, Timestamp, Uri,
     safe_file_name,
 };
 use vademecum_source::{
     KnownOrigin, Source, SourceError, copy_provenance, find_origin, forget_local_changes,
-    list_changed_items, record_local_change, record_origin,
+    forget_origin, list_changed_items, record_local_change, record_local_item, record_origin,
 };
 use vademecum_store::{Reader, Writer};
 
 use super::{
     merge::{LineMerge, merge_fields},
     record::{
-        Snapshot, body_text, import_base, parse_body, plan_file, put_import_base, record,
-        replace_fields, split_extension, unreadable,
+        Snapshot, body_text, canonical_text, import_base, parse_body, plan_file, put_import_base,
+        record, replace_fields, split_extension, unreadable,
     },
     versions::entries_of_item,
 };
@@ -43,6 +44,9 @@ pub fn save_draft(
     copies: ConflictCopies,
 ) -> Result<SaveOutcome, SourceError> {
     let known = find_origin(writer, source.name(), &draft.origin)?;
+    if let Some(known) = known.as_ref().filter(|known| known.digest == draft.digest) {
+        keep_known_base(source, writer, known, &draft.body)?;
+    }
     let Some(known) = known.filter(|known| known.digest != draft.digest) else {
         let outcome = source.save_draft(writer, draft)?;
         update_saved_links(source, writer, draft, &outcome)?;
@@ -58,6 +62,27 @@ pub fn save_draft(
     update_saved_links(source, writer, draft, &outcome)?;
     record(source, writer, (&known.item, before.as_ref()), (ChangeAction::Imported, author))?;
     Ok(outcome)
+}
+
+/// Keeps what the file of a changed note says, if that is not known: the note came from another machine.
+fn keep_known_base(
+    source: &dyn Source,
+    writer: &Writer<'_>,
+    known: &KnownOrigin,
+    body: &DraftBody,
+) -> Result<(), SourceError> {
+    let (name, item) = (source.name(), &known.item);
+    if !known.is_changed
+        || name != SourceName::Notes
+        || writer.with_reader(|reader| import_base(reader, name, item))?.is_some()
+    {
+        return Ok(());
+    }
+    let before = writer.with_reader(|reader| Snapshot::read(source, reader, item))?;
+    let Some(before) = before.filter(|before| !before.is_deleted) else { return Ok(()) };
+    let mut theirs = body.clone();
+    theirs.fill_created_at(&parse_body(&before.text)?);
+    Ok(put_import_base(writer, name, item, &body_text(theirs)?)?)
 }
 
 /// Item that was changed in the library since its import, or that has yet to be written to a file.
@@ -201,16 +226,24 @@ pub(super) fn merge_texts(
 }
 
 /// Merges two versions whose common one is not known: the fields of `theirs` with the tags of both.
-/// `None` for notes with different texts.
+/// `None` for notes with different texts, and for other items that differ in more than their tags.
 pub(super) fn merge_without_base(ours: &str, theirs: &str) -> Result<Option<String>, SourceError> {
     let (mut base, other) = (parse_body(ours)?, parse_body(theirs)?);
-    if let (DraftBody::Note(ours), DraftBody::Note(theirs)) = (&base, &other)
-        && ours.content != theirs.content
-    {
+    let is_same = match (&base, &other) {
+        (DraftBody::Note(ours), DraftBody::Note(theirs)) => ours.content == theirs.content,
+        _ => text_without_tags(&base)? == text_without_tags(&other)?,
+    };
+    if !is_same {
         return Ok(None);
     }
     base.tags_mut().clear();
     merge_texts(&body_text(base)?, ours, theirs, LineMerge::Apart)
+}
+
+fn text_without_tags(body: &DraftBody) -> Result<String, SourceError> {
+    let mut body = body.clone();
+    body.tags_mut().clear();
+    canonical_text(&body)
 }
 
 /// Adds an item with what the library has. Its title says who changed it last.
@@ -228,6 +261,13 @@ fn keep_copy(
     let today = Timestamp::now().to_string();
     let day = today.get(..10).unwrap_or(&today);
     let mut body = parse_body(&before.text)?;
+    if let DraftBody::Character(card) = &mut body
+        && let DraftBody::Character(stored) =
+            writer.with_reader(|reader| source.load_draft(reader, &known.item))?.body
+    {
+        // The text of a version does not have it.
+        card.image = stored.image;
+    }
     let label = format!("(conflict of {} {day})", who.unwrap_or("the library"));
     let beside = match copies {
         ConflictCopies::InLibrary => None,
@@ -242,10 +282,27 @@ fn keep_copy(
         *title = format!("{title} {label}");
     }
     let copy = Draft { origin: String::new(), digest: String::new(), id: None, body };
-    let copied = source.insert_item(writer, &copy)?;
-    copy_provenance(writer, source.name(), &known.item, &copied.id.to_string())?;
+    let copied = match source.name() {
+        SourceName::Notes => source.insert_item(writer, &copy)?.uri,
+        _ => save_own_item(source, writer, copy)?,
+    };
+    copy_provenance(writer, source.name(), &known.item, &copied.id)?;
     if let Some(origin) = beside {
-        plan_file(source, writer, &origin, &copied.id.to_string())?;
+        plan_file(source, writer, &origin, &copied.id)?;
     }
-    Ok(copied.uri)
+    Ok(copied)
+}
+
+/// Saves an item that has no origin of its own, and is not taken for another one with the same title.
+fn save_own_item(
+    source: &dyn Source,
+    writer: &Writer<'_>,
+    draft: Draft,
+) -> Result<Uri, SourceError> {
+    let unique = format!("copy:{}", Uuid::new_v4());
+    let draft = Draft { origin: unique.clone(), digest: unique.clone(), ..draft };
+    let saved = source.save_draft(writer, &draft)?.uri().clone();
+    forget_origin(writer, source.name(), &unique)?;
+    record_local_item(writer, source.name(), &saved.id, Timestamp::now())?;
+    Ok(saved)
 }

@@ -13,6 +13,7 @@ mod import;
 mod line_merge;
 mod merge;
 mod received;
+mod received_versions;
 mod record;
 mod undo;
 mod versions;
@@ -28,11 +29,9 @@ pub use self::{
         ConflictCopies, LocalChange, list_local_changes, remove_changed_origin, remove_origin,
         save_draft,
     },
-    received::{
-        ReceivedItem, add_received_origins, canonical_text, find_received_version, find_version,
-        last_client, merge_versions, write_received,
-    },
-    record::{apply_change, import_base, import_base_texts},
+    received::{ReceivedItem, add_received_origins, link_received, write_received},
+    received_versions::{find_received_version, find_version, last_client, merge_versions},
+    record::{apply_change, canonical_text, import_base, import_base_texts},
     undo::{UndoOutcome, UndoSelection, UndoneItem, undo_changes},
     versions::{
         FieldChange, ItemChange, ItemHistory, list_changes, list_client_changes, read_history,

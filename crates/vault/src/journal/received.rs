@@ -11,19 +11,18 @@ use vademecum_source::{
     ItemOrigin, Source, SourceError, add_provenance, find_origin, forget_local_changes,
     forget_origin, item_origins, record_local_change, record_local_item, record_origin,
 };
-use vademecum_store::{Reader, Writer, to_stored_text};
+use vademecum_store::{Writer, to_stored_text};
 
 use super::{
     delta::Delta,
-    exported::{ExportedChange, ExportedVersions, import_versions, older_text},
-    import::merge_texts,
-    merge::LineMerge,
+    exported::{ExportedChange, ExportedVersions, import_versions},
+    received_versions::text_before,
     record::{
-        Snapshot, body_text, fingerprint, keep_import_base, parse_body, put_import_base,
-        replace_fields_as,
+        Snapshot, body_text, canonical_text, fingerprint, keep_import_base, parse_body,
+        put_import_base, replace_fields_as,
     },
     undo::delete_item,
-    versions::{VersionWalk, entries_of_item},
+    versions::entries_of_item,
 };
 use crate::links::update_links;
 
@@ -47,101 +46,6 @@ pub struct ReceivedItem<'a> {
     pub is_imported: bool,
     /// What its file said at the last import, if it was changed since.
     pub import_base: Option<&'a str>,
-}
-
-/// Returns the content of an item in a form that is equal on all machines that have it: without what a
-/// library keeps of an item that is replaced, and with tags as they are compared. Tags have one spelling in
-/// a library, and their order is not stored.
-pub fn canonical_text(body: &DraftBody) -> Result<String, SourceError> {
-    let mut body = body.clone();
-    match &mut body {
-        DraftBody::Note(note) => note.created_at = None,
-        DraftBody::Media(media) => media.ingested_at = None,
-        DraftBody::Chat(chat) => {
-            // The items that these name may have other origins on another machine.
-            (chat.created_at, chat.character, chat.fork) = (None, None, None);
-        }
-        DraftBody::Character(card) => card.created_at = None,
-        DraftBody::Prompt(_) => {}
-    }
-    body.tags_mut().iter_mut().for_each(|tag| tag.make_ascii_lowercase());
-    text_with_sorted_tags(body)
-}
-
-fn text_with_sorted_tags(mut body: DraftBody) -> Result<String, SourceError> {
-    body.tags_mut().sort_unstable();
-    body_text(body)
-}
-
-/// Returns the newest version of an item whose canonical text `accept` accepts: the present one, then
-/// those in the journal.
-pub fn find_version(
-    source: &dyn Source,
-    reader: &Reader<'_>,
-    item: &str,
-    accept: impl Fn(&str) -> bool,
-) -> Result<Option<DraftBody>, SourceError> {
-    let Some(present) = Snapshot::read(source, reader, item)? else { return Ok(None) };
-    let mut walk = VersionWalk::start(&present, entries_of_item(reader, source.name(), item)?);
-    loop {
-        if !walk.text.is_empty() {
-            let body = parse_body(&walk.text)?;
-            if accept(&canonical_text(&body)?) {
-                return Ok(Some(body));
-            }
-        }
-        if walk.step_back().is_none() {
-            return Ok(None);
-        }
-    }
-}
-
-/// Returns the client that made the last change of an item; empty if it is not known.
-pub fn last_client(
-    reader: &Reader<'_>,
-    source: SourceName,
-    item: &str,
-) -> Result<String, SourceError> {
-    let entries = entries_of_item(reader, source, item)?;
-    Ok(entries.into_iter().next().map(|entry| entry.author.client).unwrap_or_default())
-}
-
-/// Returns the newest version among the changes of another machine whose canonical text `accept` accepts.
-pub fn find_received_version(
-    source: SourceName,
-    present: &DraftBody,
-    versions: &ExportedVersions,
-    accept: impl Fn(&str) -> bool,
-) -> Result<Option<DraftBody>, SourceError> {
-    let mut text = body_text(present.clone())?;
-    for change in &versions.changes {
-        let Some(older) = text_before(source, &text, change)? else { break };
-        text = older;
-        if text.is_empty() {
-            continue;
-        }
-        let body = parse_body(&text)?;
-        if accept(&canonical_text(&body)?) {
-            return Ok(Some(body));
-        }
-    }
-    Ok(None)
-}
-
-/// Merges two versions of an item, as the import of a changed file does. The lines of `later` come first
-/// where both added some. `None` if the changes contradict each other.
-pub fn merge_versions(
-    base: Option<&DraftBody>,
-    earlier: &DraftBody,
-    later: &DraftBody,
-) -> Result<Option<DraftBody>, SourceError> {
-    let text = |body: &DraftBody| text_with_sorted_tags(body.clone());
-    let [ours, theirs] = [text(earlier)?, text(later)?];
-    let merged = match base {
-        Some(base) => merge_texts(&text(base)?, &ours, &theirs, LineMerge::Apart)?,
-        None => super::import::merge_without_base(&ours, &theirs)?,
-    };
-    merged.as_deref().map(parse_body).transpose()
 }
 
 /// Writes an item as another machine has it, with its changes, and returns its identifier. `item` is the
@@ -172,9 +76,14 @@ pub fn write_received(
     Ok(item.to_owned())
 }
 
+/// Returns `true` for an origin that is a path, which may name another file on each machine.
+fn is_file(origin: &ItemOrigin) -> bool {
+    origin.origin.starts_with("file:")
+}
+
 /// Records the origins of an item that was replaced. A later import merges its file with the item, unless
-/// the item is what the other machine has imported from there. Notes are merged in any case, because the
-/// files of two-way folders may differ between machines.
+/// the item is what the other machine has imported from there. Notes and items of files are merged in any
+/// case, because the files of machines may differ.
 fn record_origins(
     writer: &Writer<'_>,
     source: SourceName,
@@ -182,10 +91,12 @@ fn record_origins(
     received: &ReceivedItem<'_>,
 ) -> Result<(), SourceError> {
     let now = Timestamp::now();
+    let has_file = received.origins.iter().any(is_file);
+    let is_imported = received.is_imported && !received.origins.is_empty();
     match source {
-        SourceName::Chats => {}
+        SourceName::Chats if !has_file => {}
         SourceName::Media | SourceName::Characters | SourceName::Prompts
-            if received.is_imported =>
+            if is_imported && !has_file =>
         {
             for origin in received.origins {
                 let known = find_origin(writer, source, &origin.origin)?;
@@ -221,7 +132,7 @@ fn insert_received(
         origin: first.to_owned(),
         digest: unique_digest(),
         id: received.id.map(str::to_owned),
-        body: body.clone(),
+        body: as_received(body),
     };
     let item = source.save_draft(writer, &draft)?.uri().id.clone();
     forget_origin(writer, name, first)?;
@@ -229,11 +140,14 @@ fn insert_received(
     if item_origins_are_empty(writer, name, &item)? {
         record_local_item(writer, name, &item, Timestamp::now())?;
     }
-    if received.origins.iter().any(|origin| origin.is_changed) {
+    let has_file = received.origins.iter().any(is_file);
+    let is_changed = received.origins.iter().any(|origin| origin.is_changed);
+    if name == SourceName::Notes || has_file || is_changed {
         record_local_change(writer, name, &item, Timestamp::now())?;
-        if let Some(base) = received.import_base {
-            put_import_base(writer, name, &item, &body_text(parse_body(base)?)?)?;
-        }
+    }
+    // What a file of the other machine said is no base for a file of this one at the same path.
+    if let Some(base) = received.import_base.filter(|_| is_changed && !has_file) {
+        put_import_base(writer, name, &item, &body_text(parse_body(base)?)?)?;
     }
     update_links(source, writer, &item, None)?;
     set_version(source, writer, &item, received.versions.version.max(1))?;
@@ -259,19 +173,44 @@ fn replace_item(
     // A conversation is written message by message, under its origin.
     with_origin(source.name(), writer, item, |origin| {
         let known = find_origin(writer, source.name(), origin)?;
+        let is_changed = known.as_ref().is_some_and(|known| known.is_changed);
         forget_local_changes(writer, source.name(), item)?;
         let draft = Draft {
             origin: origin.to_owned(),
             digest: unique_digest(),
             id: None,
-            body: body.clone(),
+            body: as_received(body),
         };
         source.save_draft(writer, &draft)?;
         let sent = received.origins.iter().find(|it| it.origin == origin);
         let digest = sent.map(|it| it.digest.clone()).or(known.map(|known| known.digest));
         let digest = digest.unwrap_or_else(unique_digest);
-        Ok(record_origin(writer, source.name(), origin, &digest, item, Timestamp::now())?)
+        let now = Timestamp::now();
+        record_origin(writer, source.name(), origin, &digest, item, now)?;
+        if is_changed {
+            record_local_change(writer, source.name(), item, now)?;
+        }
+        Ok(())
     })
+}
+
+/// Writes a conversation again whose character or parent has arrived after it.
+pub fn link_received(
+    source: &dyn Source,
+    writer: &Writer<'_>,
+    item: &str,
+    received: &ReceivedItem<'_>,
+) -> Result<(), SourceError> {
+    received.body.map_or(Ok(()), |body| replace_item(source, writer, item, body, received))
+}
+
+/// Returns a content that is stored as another machine has it.
+fn as_received(body: &DraftBody) -> DraftBody {
+    let mut body = body.clone();
+    if let DraftBody::Chat(chat) = &mut body {
+        chat.is_received = true;
+    }
+    body
 }
 
 /// Marks an item as deleted.
@@ -458,17 +397,4 @@ fn followed_entries<'a>(
         text = older;
     }
     Ok(None)
-}
-
-/// Returns the text before a change; empty if the item was deleted, `None` if it is not known.
-fn text_before(
-    source: SourceName,
-    text: &str,
-    change: &ExportedChange,
-) -> Result<Option<String>, SourceError> {
-    match &change.before {
-        None if change.deleted_before => Ok(Some(String::new())),
-        None => Ok(None),
-        Some(before) => older_text(source, text, before).map(Some),
-    }
 }

@@ -310,6 +310,31 @@ pub(super) fn body_text(mut body: DraftBody) -> Result<String, SourceError> {
     serde_json::to_string(&body).map_err(|error| unreadable(&error))
 }
 
+/// Returns the content of an item in a form that is equal on all machines that have it: without what a
+/// library keeps of an item that is replaced, and with tags as they are compared. Tags have one spelling in
+/// a library, and their order is not stored.
+pub fn canonical_text(body: &DraftBody) -> Result<String, SourceError> {
+    let mut body = body.clone();
+    match &mut body {
+        DraftBody::Note(note) => note.created_at = None,
+        DraftBody::Media(media) => media.ingested_at = None,
+        DraftBody::Chat(chat) => {
+            // The items that these name may have other origins on another machine.
+            (chat.created_at, chat.character, chat.fork) = (None, None, None);
+        }
+        DraftBody::Character(card) => card.created_at = None,
+        DraftBody::Prompt(_) => {}
+    }
+    body.tags_mut().iter_mut().for_each(|tag| tag.make_ascii_lowercase());
+    text_with_sorted_tags(body)
+}
+
+/// Returns the text of these fields, with tags in order.
+pub(super) fn text_with_sorted_tags(mut body: DraftBody) -> Result<String, SourceError> {
+    body.tags_mut().sort_unstable();
+    body_text(body)
+}
+
 /// Reads what [`body_text`] has written.
 pub(super) fn parse_body(text: &str) -> Result<DraftBody, SourceError> {
     serde_json::from_str(text).map_err(|error| unreadable(&error))
