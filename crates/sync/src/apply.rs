@@ -5,8 +5,8 @@ use vademecum_model::{DraftBody, SourceName, Uri};
 use vademecum_source::{Source, SourceError, find_origin};
 use vademecum_store::{StoreError, Writer};
 use vademecum_vault::journal::{
-    ExportedVersions, ReceivedItem, add_received_origins, find_received_version, find_version,
-    last_client, write_received,
+    ExportedVersions, ReceivedItem, add_received_origins, canonical_text, find_received_version,
+    find_version, last_client, write_received,
 };
 
 use crate::{
@@ -33,7 +33,7 @@ const FREE_NAME_SQL: &str = "UPDATE Prompts SET name = name || ' (deleted ' || u
 pub(crate) enum MissingReferences {
     /// They are read again after all other items.
     Wait,
-    /// They are stored without.
+    /// They are stored without, until they are read again.
     Drop,
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum MissingReferences {
 pub(crate) enum Applied {
     /// The library has all that the record has.
     Done,
-    /// It refers to an item that is not known yet.
+    /// It refers to an item that is not known yet, and is to be read again.
     Waiting,
 }
 
@@ -64,7 +64,8 @@ impl Applier<'_, '_> {
             let reason = format!("it is no item of {}", database.name());
             return Err(SourceError::Refused(reason).into());
         };
-        if self.missing == MissingReferences::Wait && self.lacks_reference(&record)? {
+        let is_waiting = self.lacks_reference(&record)?;
+        if is_waiting && self.missing == MissingReferences::Wait {
             return Ok(Applied::Waiting);
         }
         forget_foreign_numbers(&mut record.versions);
@@ -80,18 +81,7 @@ impl Applier<'_, '_> {
             None => self.add(source, &record)?,
             Some(known) => self.update(source, known, &record)?,
         }
-        Ok(Applied::Done)
-    }
-
-    /// Returns `true` if the record is a conversation whose character or parent is not known.
-    fn lacks_reference(&self, record: &ItemRecord) -> Result<bool, StoreError> {
-        let Some(DraftBody::Chat(chat)) = &record.body else { return Ok(false) };
-        let lacks = |source, origin: Option<&String>| match origin {
-            Some(origin) => Ok(find_origin(self.writer, source, origin)?.is_none()),
-            None => Ok::<_, StoreError>(false),
-        };
-        Ok(lacks(SourceName::Characters, chat.character.as_ref())?
-            || lacks(SourceName::Chats, chat.fork.as_ref().map(|fork| &fork.of))?)
+        Ok(if is_waiting { Applied::Waiting } else { Applied::Done })
     }
 
     /// Finds an item of this library that is the same as that of a record under another key: both were
@@ -119,8 +109,13 @@ impl Applier<'_, '_> {
             }
         }
         if same.is_none() && record.revision.number(self.replica) == 0 {
-            let found = SyncedItem::by_fingerprint(self.writer, name, &record.fingerprint)?;
-            same = found.into_iter().find(|it| it.revision.is_only_of(self.replica));
+            for known in SyncedItem::by_fingerprint(self.writer, name, &record.fingerprint)? {
+                let is_own = known.revision.is_only_of(self.replica);
+                if is_own && !known.was_exchanged(self.writer)? {
+                    same = Some(known);
+                    break;
+                }
+            }
         }
         let Some(mut same) = same else { return Ok(None) };
         // Other machines may know both keys.
@@ -167,6 +162,7 @@ impl Applier<'_, '_> {
     ) -> Result<(), SyncError> {
         let joined = item.revision.join(&record.revision);
         if item.fingerprint == record.fingerprint {
+            self.link(source, &mut item, record)?;
             if record.revision == item.revision {
                 return Ok(self.place.add(self.writer, item.number, self.replica)?);
             }
@@ -221,7 +217,7 @@ impl Applier<'_, '_> {
         mut item: SyncedItem,
         record: &ItemRecord,
     ) -> Result<(), SyncError> {
-        let joined = item.revision.join(&record.revision).next(self.replica);
+        let joined = item.revision.join(&record.revision);
         let local = match (&item.item, item.is_deleted()) {
             (Some(id), false) => Some(load_body(self.writer, source, id)?),
             _ => None,
@@ -243,14 +239,14 @@ impl Applier<'_, '_> {
                     fingerprint: record.fingerprint.clone(),
                     client: client.unwrap_or_default(),
                 };
-                let merged = merge(&record.key, base.as_ref(), ours, theirs)?;
+                let merged = merge((&record.key, &joined), base.as_ref(), ours, theirs)?;
                 self.report.merged += 1;
                 (Some(merged.body), merged.copy)
             }
         };
         let found = body.as_ref().map(fingerprint).transpose()?.unwrap_or_default();
         item.history.push(record.revision.clone(), &record.fingerprint);
-        item.advance(self.writer, joined, &found)?;
+        item.advance(self.writer, joined.next(self.replica), &found)?;
         if let Some(copy) = copy {
             self.add_copy(source, copy, &item, record)?;
         }
@@ -274,18 +270,22 @@ impl Applier<'_, '_> {
         let own = item.history.newest_within(&record.revision);
         let their = record.history.newest_within(&item.revision);
         for known in [own, their].into_iter().flatten() {
-            let is_base = |text: &str| {
-                pictures.iter().any(|it| text_fingerprint(text, *it) == known.fingerprint)
+            let with_picture = |text: &str| {
+                pictures.iter().find(|it| text_fingerprint(text, **it) == known.fingerprint)
             };
+            let is_base = |text: &str| with_picture(text).is_some();
             let found =
                 self.writer.with_reader(|reader| find_version(source, reader, id, is_base))?;
             let found = match found {
                 Some(found) => Some(found),
                 None => find_received_version(record.source, theirs, &record.versions, is_base)?,
             };
-            if found.is_some() {
-                return Ok(found);
+            let Some(mut found) = found else { continue };
+            let text = canonical_text(&found)?;
+            if let DraftBody::Character(card) = &mut found {
+                card.image = with_picture(&text).copied().flatten().map(<[u8]>::to_vec);
             }
+            return Ok(Some(found));
         }
         Ok(None)
     }

@@ -26,6 +26,10 @@ const MAX_CONTENT_BYTES: u64 = 1 << 30;
 const COMPRESSION_LEVEL: i32 = 3;
 /// Binary logarithm of the most memory that a compressed file may ask of its reader, in bytes.
 const MAX_WINDOW_LOG: u32 = 24;
+/// Maximum size of the header of an encrypted file, in bytes. That of a file for one X25519 key has 200.
+const MAX_HEADER_BYTES: usize = 4 * 1_024;
+/// Beginning of the last line of the header of an encrypted file.
+const HEADER_END: &[u8] = b"\n--- ";
 /// Length of the digest, in bytes.
 const DIGEST_BYTES: usize = 32;
 
@@ -110,12 +114,28 @@ pub(crate) fn read_file<E: From<InvalidInput>>(
     match key {
         None => read_content(input, expected, use_record),
         Some(key) => {
+            let input = bounded_header(input)?;
             let decryptor = Decryptor::new(input).map_err(decryption_error)?;
             let identity = &key.identity as &dyn age::Identity;
             let input = decryptor.decrypt(std::iter::once(identity)).map_err(decryption_error)?;
             read_content(input, expected, use_record)
         }
     }
+}
+
+/// Fails if the header of an encrypted file does not end within [`MAX_HEADER_BYTES`]: its parser reads a
+/// long one again and again.
+fn bounded_header(mut input: impl Read) -> Result<impl Read, InvalidInput> {
+    let mut header = Vec::with_capacity(MAX_HEADER_BYTES);
+    let limit = u64::try_from(MAX_HEADER_BYTES).unwrap_or(u64::MAX);
+    input.by_ref().take(limit).read_to_end(&mut header).map_err(InvalidInput::Read)?;
+    let end = header.windows(HEADER_END.len()).position(|part| part == HEADER_END);
+    let rest = end.and_then(|end| header.get(end + HEADER_END.len()..)).unwrap_or_default();
+    if rest.contains(&b'\n') {
+        return Ok(io::Cursor::new(header).chain(input));
+    }
+    let is_short = header.len() < MAX_HEADER_BYTES;
+    Err(if is_short { InvalidInput::Damaged } else { InvalidInput::OtherKey })
 }
 
 fn decryption_error(error: DecryptError) -> InvalidInput {
@@ -258,6 +278,30 @@ mod tests {
         assert!(matches!(read(&foreign, Some(&own), 1), Err(InvalidInput::OtherKey)));
         assert!(read(&written(None, &[note("one")]), Some(&own), 1).is_err());
         assert!(read(&foreign, None, 1).is_err());
+    }
+
+    /// Counts the bytes that are read.
+    struct Counted<'a, R>(R, &'a std::cell::Cell<usize>);
+
+    impl<R: Read> Read for Counted<'_, R> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.0.read(buffer)?;
+            self.1.set(self.1.get() + count);
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn long_headers_are_not_read() {
+        let key = SyncKey::from(Identity::generate());
+        for line in ["-> X25519 x\n", "A"] {
+            let text = format!("age-encryption.org/v1\n{}", line.repeat(4 << 20));
+            let count = std::cell::Cell::new(0);
+            let input = Counted(text.as_bytes(), &count);
+            let found = read_file(input, Some(&key), &header(1), |_| Ok::<_, InvalidInput>(()));
+            assert!(matches!(found, Err(InvalidInput::OtherKey)), "{found:?}");
+            assert_eq!(count.get(), MAX_HEADER_BYTES);
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use rusqlite::named_params;
@@ -94,7 +94,7 @@ pub fn sync_folder(
     options: &FolderOptions,
 ) -> Result<SyncReport, SyncError> {
     let mut lock = ReplicaLock::acquire(&library.folder)?;
-    let files = FolderFiles::new(folder, !options.is_plain)?;
+    let mut files = FolderFiles::new(folder, !options.is_plain)?;
     let place = library.folder.canonicalize();
     let place = place.map_err(|it| SyncError::file("cannot find", &library.folder, it))?;
     if files.base().starts_with(&place) || place.starts_with(files.base()) {
@@ -102,14 +102,16 @@ pub fn sync_folder(
     }
     let mut report = SyncReport::default();
     if options.dry_run {
+        files.use_key(find_present_key(library, options)?.as_ref());
         for database in &library.databases {
             count(database, &files, &lock, &mut report)?;
         }
         return Ok(report);
     }
     let key = if options.is_plain { None } else { Some(find_key(library, &files, options)?) };
+    files.use_key(key.as_ref());
     prepare_base(library, &files)?;
-    if is_rolled_back(library, &files, &lock)? {
+    if is_rolled_back(library, &files, (&lock, key.as_ref()))? {
         lock.renew(&library.folder)?;
     }
     files.remove_unfinished(lock.replica())?;
@@ -130,7 +132,7 @@ fn find_key(
     if let Some(file) = &options.key_file {
         return SyncKey::adopt(&library.folder, file);
     }
-    if let Some(key) = SyncKey::find(&library.folder)? {
+    if let Some(key) = find_present_key(library, options)? {
         return Ok(key);
     }
     for database in &library.databases {
@@ -139,6 +141,14 @@ fn find_key(
         }
     }
     SyncKey::create(&library.folder)
+}
+
+/// Returns the key of a library, if it has one and uses it.
+fn find_present_key(
+    library: &SyncedLibrary,
+    options: &FolderOptions,
+) -> Result<Option<SyncKey>, SyncError> {
+    if options.is_plain { Ok(None) } else { SyncKey::find(&library.folder) }
 }
 
 /// Creates the folder with the files. Fails if a folder that was used before is missing: a disk that is not
@@ -153,23 +163,33 @@ fn prepare_base(library: &SyncedLibrary, files: &FolderFiles) -> Result<(), Sync
     files.create_base()
 }
 
-/// Returns `true` if the folder has files of this machine that its library does not know.
+/// Returns `true` if the folder has a later file of this machine that its library does not know. Earlier
+/// ones were removed, and brought back by the program that copies the folder.
 fn is_rolled_back(
     library: &SyncedLibrary,
     files: &FolderFiles,
-    lock: &ReplicaLock,
+    (lock, key): (&ReplicaLock, Option<&SyncKey>),
 ) -> Result<bool, SyncError> {
+    let is_own = |key: &FileKey| key.replica == *lock.replica();
     for database in &library.databases {
         let known = known_files(database, &files.target())?;
-        let is_own = |key: &FileKey| key.replica == *lock.replica();
-        let mut listed = files.list(database.name())?.into_iter();
-        if known.keys().any(is_own)
-            && listed.any(|file| is_own(&file.key) && !known.contains_key(&file.key))
-        {
-            return Ok(true);
+        let Some(last) = known.keys().filter(|key| is_own(key)).map(|key| key.file).max() else {
+            continue;
+        };
+        for file in files.list(database.name())? {
+            let header = FileHeader::new(file.key.replica.clone(), database.name(), file.key.file);
+            // Only this machine could write one that is complete.
+            if is_own(&file.key) && file.key.file > last && is_complete(&file, key, &header) {
+                return Ok(true);
+            }
         }
     }
     Ok(false)
+}
+
+fn is_complete(file: &ListedFile, key: Option<&SyncKey>, header: &FileHeader) -> bool {
+    let read = |input| read_file(input, key, header, |_| Ok::<_, InvalidInput>(()));
+    file.open().is_ok_and(|input| read(input).is_ok())
 }
 
 fn read<T>(
@@ -196,8 +216,9 @@ fn count(
 ) -> Result<(), SyncError> {
     let target = files.target();
     let known = known_files(database, &target)?;
-    let is_new =
-        |file: &ListedFile| file.key.replica != *lock.replica() && !known.contains_key(&file.key);
+    let is_new = |file: &ListedFile| {
+        file.key.replica != *lock.replica() && known.get(&file.key) != Some(&file.bytes)
+    };
     report.files_read += files.list(database.name())?.iter().filter(|it| is_new(it)).count();
     report.sent += read(database, |reader| {
         let mut changed = BTreeSet::new();
@@ -229,15 +250,24 @@ impl DatabaseSync<'_> {
         self.read_new(&listed)?;
         self.find_lost(&listed)?;
         self.write_new(&listed)?;
-        self.remove_unused(&listed)
+        self.remove_unused(&listed)?;
+        let target = &self.target;
+        self.database.store().write(Durability::Full, |writer| {
+            Ok(state::drop_other_keys(writer, &self.files.target_of_folder(), target)?)
+        })
     }
 
     /// Reads the files that were not read before. Conversations that refer to unknown items are read again
     /// after all others.
     fn read_new(&mut self, listed: &[ListedFile]) -> Result<(), SyncError> {
         let known = known_files(self.database, &self.target)?;
-        let mut files: Vec<&ListedFile> =
-            listed.iter().filter(|file| !known.contains_key(&file.key)).collect();
+        // A file of another machine with a known number and another size is another one: that machine
+        // used the folder at another place, or was rolled back.
+        let is_new = |file: &&ListedFile| match known.get(&file.key) {
+            Some(bytes) => file.key.replica != *self.lock.replica() && *bytes != file.bytes,
+            None => true,
+        };
+        let mut files: Vec<&ListedFile> = listed.iter().filter(is_new).collect();
         for missing in [MissingReferences::Wait, MissingReferences::Drop] {
             let mut waiting = Vec::new();
             for file in files {
@@ -271,14 +301,15 @@ impl DatabaseSync<'_> {
             incoming.push(record, report).map_err(ReadError::from)
         })?;
         incoming.flush(report)?;
-        if incoming.is_waiting {
+        let is_waiting = !incoming.waiting.is_empty();
+        if is_waiting && missing == MissingReferences::Wait {
             return Ok(true);
         }
-        let has_problems = !incoming.problems.is_empty();
+        let is_left = is_waiting || !incoming.problems.is_empty();
         for problem in incoming.problems {
             report.add_problem(format!("{}: {problem}", file.path.display()));
         }
-        if has_problems {
+        if is_left {
             // It is read again, when the reason may be gone.
             return Ok(false);
         }
@@ -323,7 +354,9 @@ impl DatabaseSync<'_> {
         let known = known_files(self.database, &self.target)?;
         let keys = known.keys().chain(listed.iter().map(|file| &file.key));
         let own = keys.filter(|key| key.replica == *replica).map(|key| key.file);
-        let mut number = own.max().unwrap_or(0);
+        // Numbers grow with the time, so that none is used again in a copy of the folder at another place.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let mut number = own.max().unwrap_or(0).max(now);
         let mut after = 0;
         loop {
             let batch = next_batch(self.database, &self.target, after)?;

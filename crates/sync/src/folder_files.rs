@@ -36,6 +36,8 @@ const MAX_FILES: usize = 1_000_000;
 pub(crate) struct FolderFiles {
     base: PathBuf,
     extension: &'static str,
+    /// Name of the key, if the files are encrypted.
+    key: String,
 }
 
 /// A file in the folder.
@@ -55,7 +57,13 @@ impl FolderFiles {
             return Err(SyncError::NoFolder(folder));
         }
         let extension = if is_encrypted { "age" } else { "plain" };
-        Ok(Self { base: folder.join(BASE_FOLDER), extension })
+        Ok(Self { base: folder.join(BASE_FOLDER), extension, key: String::new() })
+    }
+
+    /// Names the key with which files are written. Those with another one are no longer of use, so that
+    /// they are written again.
+    pub(crate) fn use_key(&mut self, key: Option<&SyncKey>) {
+        self.key = key.map(SyncKey::name).unwrap_or_default();
     }
 
     /// Returns the folder with the files.
@@ -65,7 +73,12 @@ impl FolderFiles {
 
     /// Returns the name of the folder in the rows about it.
     pub(crate) fn target(&self) -> String {
-        format!("{} {}", self.extension, self.base.display())
+        format!("{}{}", self.target_of_folder(), self.key)
+    }
+
+    /// Returns the beginning of that name, to which a key adds its own.
+    pub(crate) fn target_of_folder(&self) -> String {
+        format!("{} {} ", self.extension, self.base.display())
     }
 
     /// Creates the folder.

@@ -8,7 +8,7 @@ use crate::{
     SyncError,
     apply::{Applied, Applier, MissingReferences},
     database::SyncedDatabase,
-    outgoing::size_of_content,
+    outgoing::size_of_record,
     record::ItemRecord,
     replica::ReplicaId,
     report::SyncReport,
@@ -17,7 +17,7 @@ use crate::{
 
 /// Number of items that are applied in one transaction.
 const MAX_ITEMS: usize = 200;
-/// Size of the contents after which a transaction ends, in bytes.
+/// Size of the items after which a transaction ends, in bytes.
 const MAX_BYTES: u64 = 4 * 1_024 * 1_024;
 
 /// Items that are to be applied.
@@ -28,8 +28,8 @@ pub(crate) struct Incoming<'a> {
     pub(crate) missing: MissingReferences,
     records: Vec<ItemRecord>,
     bytes: u64,
-    /// Some items wait for others.
-    pub(crate) is_waiting: bool,
+    /// Keys of the items that are to be read again, because they refer to items that are not known.
+    pub(crate) waiting: Vec<(SourceName, String)>,
     /// Items that could not be applied, with the reason.
     pub(crate) problems: Vec<String>,
     /// Keys of these items.
@@ -50,7 +50,7 @@ impl<'a> Incoming<'a> {
             missing,
             records: Vec::new(),
             bytes: 0,
-            is_waiting: false,
+            waiting: Vec::new(),
             problems: Vec::new(),
             refused: Vec::new(),
         }
@@ -62,7 +62,7 @@ impl<'a> Incoming<'a> {
         record: ItemRecord,
         report: &mut SyncReport,
     ) -> Result<(), SyncError> {
-        self.bytes += record.body.as_ref().map_or(0, size_of_content);
+        self.bytes += size_of_record(&record);
         self.records.push(record);
         if self.records.len() < MAX_ITEMS && self.bytes < MAX_BYTES {
             return Ok(());
@@ -97,17 +97,19 @@ impl<'a> Incoming<'a> {
         }
         let (database, replica) = (self.database, self.replica);
         let (place, missing) = (self.place, self.missing);
-        let (done, is_waiting) = database.store().write(Durability::Full, |writer| {
-            let (mut done, mut is_waiting) = (SyncReport::default(), false);
+        let (done, waiting) = database.store().write(Durability::Full, |writer| {
+            let (mut done, mut waiting) = (SyncReport::default(), Vec::new());
             let mut applier =
                 Applier { database, replica, writer, place, missing, report: &mut done };
             for record in records {
-                is_waiting |= applier.apply(record.clone())? == Applied::Waiting;
+                if applier.apply(record.clone())? == Applied::Waiting {
+                    waiting.push((record.source, record.key.clone()));
+                }
             }
-            Ok::<_, SyncError>((done, is_waiting))
+            Ok::<_, SyncError>((done, waiting))
         })?;
         report.add(done);
-        self.is_waiting |= is_waiting;
+        self.waiting.extend(waiting);
         Ok(())
     }
 }

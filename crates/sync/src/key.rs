@@ -11,12 +11,15 @@ use std::{
 
 use age::x25519::{Identity, Recipient};
 use secrecy::ExposeSecret as _;
+use sha2::{Digest as _, Sha256};
 use vademecum_store::make_private;
 
-use crate::{SyncError, replica::private_options};
+use crate::{SyncError, record::to_hex, replica::private_options};
 
 /// Name of the file with the key.
 pub const KEY_FILE: &str = "sync.key";
+/// Length of the name of a key, in bytes.
+pub(crate) const NAME_BYTES: usize = 8;
 /// Maximum size of a file with a key, in bytes.
 const MAX_FILE_BYTES: u64 = 64 * 1_024;
 
@@ -69,6 +72,11 @@ impl SyncKey {
                 Ok(key)
             }
         }
+    }
+
+    /// Returns a name that other keys do not have, and from which the key cannot be found.
+    pub(crate) fn name(&self) -> String {
+        to_hex(&Sha256::digest(self.recipient.to_string().as_bytes()), NAME_BYTES)
     }
 
     fn read(path: &Path) -> Result<Self, SyncError> {

@@ -17,6 +17,7 @@ mod outgoing;
 mod peer;
 mod peer_messages;
 mod record;
+mod references;
 mod replica;
 mod report;
 mod revision;

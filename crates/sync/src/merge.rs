@@ -10,7 +10,10 @@ use vademecum_model::{ChatDraft, DraftBody, MessageDraft, Timestamp};
 use vademecum_source::SourceError;
 use vademecum_vault::journal::merge_versions;
 
-use crate::record::to_hex;
+use crate::{
+    record::{picture, to_hex},
+    revision::Revision,
+};
 
 /// Length of the key of a conflict copy, in bytes.
 const COPY_KEY_BYTES: usize = 16;
@@ -44,9 +47,9 @@ pub(crate) struct ConflictCopy {
 }
 
 /// Merges two contents of the item `key`. If they contradict each other, the later one stays, and the
-/// other one becomes a copy.
+/// other one becomes a copy, whose key depends on the `joined` revision of both.
 pub(crate) fn merge(
-    key: &str,
+    (key, joined): (&str, &Revision),
     base: Option<&DraftBody>,
     one: Side,
     other: Side,
@@ -57,32 +60,42 @@ pub(crate) fn merge(
         let body = DraftBody::Chat(merge_chats(earlier, later));
         return Ok(Merged { body, copy: None });
     }
-    let mut merged = merge_versions(base, &earlier.body, &later.body)?;
-    if let Some(merged) = &mut merged {
-        restore_lost_parts(merged, &earlier.body, &later.body);
-    }
-    Ok(match merged {
-        Some(body) => Merged { body, copy: None },
-        None => Merged { copy: Some(conflict_copy(key, earlier)), body: later.body },
+    let merged = merge_versions(base, &earlier.body, &later.body)?;
+    let image = merge_pictures(base, &earlier.body, &later.body);
+    Ok(match (merged, image) {
+        (Some(mut body), Some(image)) => {
+            set_modified_at(&mut body, modified_at(&later.body));
+            if let DraftBody::Character(card) = &mut body {
+                // The text of a version does not have it.
+                card.image = image.map(<[u8]>::to_vec);
+            }
+            Merged { body, copy: None }
+        }
+        _ => Merged { copy: Some(conflict_copy(key, joined, earlier)), body: later.body },
     })
 }
 
-/// Takes time and picture, which the text of a version does not have, from the merged contents.
-fn restore_lost_parts(merged: &mut DraftBody, earlier: &DraftBody, later: &DraftBody) {
-    set_modified_at(merged, modified_at(later));
-    if let (
-        DraftBody::Character(merged),
-        DraftBody::Character(earlier),
-        DraftBody::Character(later),
-    ) = (merged, earlier, later)
-    {
-        merged.image = later.image.clone().or_else(|| earlier.image.clone());
+/// Returns the picture of a merged character. `None` if both machines have taken another one.
+fn merge_pictures<'a>(
+    base: Option<&DraftBody>,
+    earlier: &'a DraftBody,
+    later: &'a DraftBody,
+) -> Option<Option<&'a [u8]>> {
+    let (earlier, later) = (picture(earlier), picture(later));
+    match base {
+        _ if earlier == later => Some(later),
+        Some(base) if picture(base) == earlier => Some(later),
+        Some(base) if picture(base) == later => Some(earlier),
+        None if earlier.is_none() || later.is_none() => Some(later.or(earlier)),
+        _ => None,
     }
 }
 
 /// Returns the item that keeps the content of one side, as the import of a changed file names it.
-fn conflict_copy(key: &str, side: Side) -> ConflictCopy {
-    let text = format!("{key}\n{}", side.fingerprint);
+fn conflict_copy(key: &str, joined: &Revision, side: Side) -> ConflictCopy {
+    // The same content may contradict a later one again.
+    let joined = serde_json::to_string(joined).unwrap_or_default();
+    let text = format!("{key}\n{joined}\n{}", side.fingerprint);
     let day = modified_at(&side.body).map(|time| time.to_string());
     let day = day.as_deref().and_then(|time| time.get(..10)).unwrap_or("unknown day").to_owned();
     let who = if side.client.is_empty() { "the library" } else { &side.client };
@@ -104,7 +117,12 @@ fn merge_chats(earlier: &ChatDraft, later: &ChatDraft) -> ChatDraft {
     let mut merged = later.clone();
     let id = |message: &MessageDraft| message.id.clone().unwrap_or_else(|| message.origin.clone());
     let known: HashSet<String> = later.messages.iter().map(id).collect();
-    for message in earlier.messages.iter().filter(|message| !known.contains(&id(message))) {
+    // A message gets another identifier if that is taken by another conversation.
+    let text = |it: &MessageDraft| (it.sent_at, it.sender.clone(), it.content.clone());
+    let texts: HashSet<_> =
+        later.messages.iter().filter(|it| it.sent_at.is_some()).map(text).collect();
+    let is_new = |it: &&MessageDraft| !known.contains(&id(it)) && !texts.contains(&text(it));
+    for message in earlier.messages.iter().filter(is_new) {
         let is_later = |other: &MessageDraft| other.sent_at > message.sent_at;
         let position = merged.messages.iter().rposition(|other| !is_later(other));
         merged.messages.insert(position.map_or(0, |position| position + 1), message.clone());
@@ -164,7 +182,9 @@ mod tests {
         let one = note("A\nb\nc\n", "2026-01-02");
         let other = note("a\nb\nC\n", "2026-01-03");
         for (one, other) in [(&one, &other), (&other, &one)] {
-            let merged = merge("k", Some(&base.body), one.clone(), other.clone()).unwrap();
+            let merged =
+                merge(("k", &Revision::default()), Some(&base.body), one.clone(), other.clone())
+                    .unwrap();
             assert_eq!(content(&merged.body), "A\nb\nC\n");
             assert!(merged.copy.is_none());
         }
@@ -176,7 +196,9 @@ mod tests {
         let (one, other) = (note("b\n", "2026-01-03"), note("c\n", "2026-01-02"));
         let mut copies = Vec::new();
         for (one, other) in [(&one, &other), (&other, &one)] {
-            let merged = merge("k", Some(&base.body), one.clone(), other.clone()).unwrap();
+            let merged =
+                merge(("k", &Revision::default()), Some(&base.body), one.clone(), other.clone())
+                    .unwrap();
             assert_eq!(content(&merged.body), "b\n");
             let mut copy = merged.copy.unwrap();
             assert_eq!(content(&copy.body), "c\n");

@@ -1,8 +1,8 @@
 //! The items that a target does not have yet.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
-use vademecum_model::{Deadline, Draft, DraftBody};
+use vademecum_model::Deadline;
 use vademecum_source::{Source, SourceError, list_item_origins};
 use vademecum_store::{Durability, Reader, ShownRows, StoreError};
 use vademecum_vault::journal::{ExportedVersions, export_all_versions, import_base};
@@ -10,13 +10,13 @@ use vademecum_vault::journal::{ExportedVersions, export_all_versions, import_bas
 use crate::{
     SyncError,
     database::SyncedDatabase,
-    record::{ItemRecord, fingerprint, picture},
+    record::{ItemRecord, fingerprint},
     state::{Place, SyncedItem},
 };
 
 /// Maximum number of items of a batch.
 const MAX_ITEMS: usize = 1_000;
-/// Size of the contents after which a batch ends, in bytes. A larger item is a batch of its own.
+/// Size of the items after which a batch ends, in bytes. A larger item is a batch of its own.
 const BATCH_BYTES: u64 = 8 * 1_024 * 1_024;
 /// Number of changes of an item that others may know in part.
 const LATEST_CHANGES: usize = 64;
@@ -47,7 +47,7 @@ pub(crate) fn next_batch(
             let Some(source) = database.source(item.source) else { continue };
             let number = item.number;
             let Some(record) = load_record(reader, source, item)? else { continue };
-            bytes += record.body.as_ref().map_or(0, size_of_content);
+            bytes += size_of_record(&record);
             batch.records.push((number, record));
             if bytes > BATCH_BYTES {
                 break;
@@ -57,11 +57,26 @@ pub(crate) fn next_batch(
     })
 }
 
-/// Returns the size of a content, in bytes.
-pub(crate) fn size_of_content(body: &DraftBody) -> u64 {
-    let text = Draft::from_stored("", body.clone()).size_bytes();
-    let picture = picture(body).map_or(0, <[u8]>::len);
-    text.saturating_add(u64::try_from(picture).unwrap_or(u64::MAX))
+/// Returns the size of an item with its versions, in bytes of JSON.
+pub(crate) fn size_of_record(record: &ItemRecord) -> u64 {
+    let mut counter = ByteCounter(0);
+    // Counting does not fail, and records can always be written as JSON.
+    serde_json::to_writer(&mut counter, record).ok();
+    counter.0
+}
+
+/// A writer that counts the bytes.
+struct ByteCounter(u64);
+
+impl io::Write for ByteCounter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Loads an item as it is exchanged. `None` if it was changed since its revision was recorded, or is

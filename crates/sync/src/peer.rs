@@ -3,7 +3,10 @@
 //! The machine that connects asks for what it does not have, then sends what the other does not have, in
 //! batches that are stored before they are acknowledged. An interrupted exchange continues with the next one.
 
-use std::io::{BufRead, Write};
+use std::{
+    collections::HashSet,
+    io::{BufRead, Write},
+};
 
 use crate::{
     SyncError,
@@ -163,13 +166,13 @@ impl<'a, R: BufRead, W: Write> Exchange<'a, R, W> {
             }
             self.channel.send(&Message::Batch)?;
             self.channel.flush()?;
-            let refused = match self.channel.receive()? {
-                Message::Stored { refused } => refused,
+            let (refused, waiting) = match self.channel.receive()? {
+                Message::Stored { refused, waiting } => (refused, waiting),
                 other => return Channel::<R, W>::unexpected(&other),
             };
-            records.retain(|(_, it)| {
-                !refused.iter().any(|(source, key)| *source == it.source && *key == it.key)
-            });
+            let again: HashSet<_> =
+                refused.iter().chain(&waiting).map(|(source, key)| (*source, key)).collect();
+            records.retain(|(_, it)| !again.contains(&(it.source, &it.key)));
             for (source, key) in &refused {
                 self.report.add_problem(format!("{source} {key}: not taken by the other machine"));
             }
@@ -205,10 +208,11 @@ impl<'a, R: BufRead, W: Write> Exchange<'a, R, W> {
                 Message::Batch => {
                     incoming.flush(&mut self.report)?;
                     let refused = std::mem::take(&mut incoming.refused);
+                    let waiting = std::mem::take(&mut incoming.waiting);
                     for problem in std::mem::take(&mut incoming.problems) {
                         self.report.add_problem(problem);
                     }
-                    self.channel.send(&Message::Stored { refused })?;
+                    self.channel.send(&Message::Stored { refused, waiting })?;
                     self.channel.flush()?;
                 }
                 Message::End => return Ok(received),

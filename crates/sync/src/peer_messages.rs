@@ -41,6 +41,9 @@ pub(crate) enum Message {
     Stored {
         /// Sources and keys of the items that could not be stored.
         refused: Vec<(SourceName, String)>,
+        /// Sources and keys of the items that refer to unknown items, and are to be sent again.
+        #[serde(default)]
+        waiting: Vec<(SourceName, String)>,
     },
     /// There are no more items.
     End,

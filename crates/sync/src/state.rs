@@ -5,6 +5,7 @@ use vademecum_model::SourceName;
 use vademecum_store::{Reader, StoreError, Writer};
 
 use crate::{
+    key::NAME_BYTES,
     replica::ReplicaId,
     revision::{History, Revision},
 };
@@ -30,6 +31,8 @@ const PLACE_SQL: &str = "INSERT OR REPLACE INTO sync_places (target, number, rep
      VALUES (:target, :number, :replica, :file)";
 const PLACE_OF_SQL: &str =
     "SELECT replica FROM sync_places WHERE target = :target AND number = :number";
+/// Returns a row if an item is at any target.
+const IS_PLACED_SQL: &str = "SELECT 1 FROM sync_places WHERE number = :number LIMIT 1";
 /// Lists items whose present revision is not at a target.
 const UNPLACED_SQL: &str = "SELECT * FROM sync_items \
      WHERE number > :after AND NOT EXISTS ( \
@@ -51,6 +54,13 @@ const PUT_FILE_SQL: &str = "INSERT OR REPLACE INTO sync_files (target, replica, 
      VALUES (:target, :replica, :file, :bytes)";
 const DROP_FILE_SQL: &str = "DELETE FROM sync_files \
      WHERE target = :target AND replica = :replica AND file = :file";
+
+/// Lists the other targets that have the name `:folder` with a key of another name.
+const OTHER_KEYS_SQL: &str = "SELECT DISTINCT target FROM sync_files \
+     WHERE substr(target, 1, length(:folder)) = :folder AND target <> :target \
+         AND length(target) - length(:folder) IN (0, :name)";
+const DROP_PLACES_SQL: &str = "DELETE FROM sync_places WHERE target = :target";
+const DROP_FILES_SQL: &str = "DELETE FROM sync_files WHERE target = :target";
 
 /// An item at the last sync.
 #[derive(Clone, Debug)]
@@ -143,6 +153,13 @@ impl SyncedItem {
     ) -> Result<Vec<Self>, StoreError> {
         let parameters = named_params! { ":source": source.as_str(), ":fingerprint": fingerprint };
         writer.query_all(BY_FINGERPRINT_SQL, parameters, Self::from_row)
+    }
+
+    /// Returns `true` if other machines may know the item.
+    pub(crate) fn was_exchanged(&self, writer: &Writer<'_>) -> Result<bool, StoreError> {
+        let this = named_params! { ":number": self.number };
+        let is_placed = writer.query_first(IS_PLACED_SQL, this, |_| Ok(()))?.is_some();
+        Ok(is_placed || !self.history.is_empty())
     }
 
     /// Lists at most `limit` items after a number whose present revision is not at a target.
@@ -286,6 +303,24 @@ pub(crate) fn lose_file(
     key: &FileKey,
 ) -> Result<(), StoreError> {
     run_for_file(writer, LOSE_FILE_SQL, target, key)
+}
+
+/// Forgets the files that were written into the folder `folder` with other keys than that of `target`.
+pub(crate) fn drop_other_keys(
+    writer: &Writer<'_>,
+    folder: &str,
+    target: &str,
+) -> Result<(), StoreError> {
+    let name = i64::try_from(2 * NAME_BYTES).unwrap_or(i64::MAX);
+    let parameters = named_params! { ":folder": folder, ":target": target, ":name": name };
+    let others: Vec<String> =
+        writer.query_all(OTHER_KEYS_SQL, parameters, |row| row.get("target"))?;
+    for other in others {
+        for sql in [DROP_PLACES_SQL, DROP_FILES_SQL] {
+            writer.execute(sql, named_params! { ":target": other })?;
+        }
+    }
+    Ok(())
 }
 
 /// Forgets that a file was read.
