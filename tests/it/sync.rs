@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vademecum_store::Database;
+use vademecum_store::{Database, Durability, Writer};
 
 use crate::{
     faults::{rng, round_count},
@@ -282,6 +282,74 @@ fn earlier_library_is_synced() {
     machines.settle();
     machines.assert_equal();
     assert!(exported_files(&machines.libraries[1]).len() > 5);
+}
+
+/// A two-way folder that both machines have at the same place.
+struct SamePlace {
+    home: TempDir,
+}
+
+impl SamePlace {
+    fn path(&self) -> PathBuf {
+        self.home.path().join("vault")
+    }
+
+    /// Runs a command while the folder is that of a machine.
+    fn run(&self, library: &Library, machine: &str, arguments: &[&str]) -> CommandOutput {
+        let own = self.home.path().join(machine);
+        fs::create_dir_all(&own).unwrap();
+        fs::rename(&own, self.path()).unwrap();
+        let done = library.run(arguments);
+        fs::rename(self.path(), &own).unwrap();
+        assert_eq!(done.code, 0, "{done:?}");
+        done
+    }
+
+    fn read(&self, machine: &str, file: &str) -> Option<String> {
+        fs::read_to_string(self.home.path().join(machine).join(file)).ok()
+    }
+}
+
+#[test]
+fn missing_file_of_another_machine_deletes_no_note() {
+    let machines = Machines::new(vec![Library::new(), Library::new()]);
+    let place = SamePlace { home: tempfile::tempdir().unwrap() };
+    let [one, two] = [0, 1].map(|it| &machines.libraries[it]);
+    for (machine, file) in [("one", "rye.txt"), ("two", "oat.txt")] {
+        fs::create_dir(place.home.path().join(machine)).unwrap();
+        fs::write(place.home.path().join(machine).join(file), file).unwrap();
+    }
+    let path = place.path();
+    let import = ["import", "--two-way", path.to_str().unwrap()];
+    let key = machines.key();
+    let sync_one = ["sync", machines.folder()];
+    let sync_two = ["sync", machines.folder(), "--key", key.to_str().unwrap()];
+    place.run(one, "one", &import);
+    place.run(one, "one", &sync_one);
+    machines.sync(1);
+    // As an earlier version of the program received the note.
+    let as_imported = |writer: &Writer<'_>| {
+        writer.execute("UPDATE imported SET changed_at = NULL", &[]).map(drop)
+    };
+    two.store(Database::Chacha).write(Durability::Full, as_imported).unwrap();
+    place.run(two, "two", &import);
+    // The file cannot hold the tag, so that only the library has it.
+    let pipe = writable_pipe(one);
+    let uri = search_uris(&pipe, "rye").remove(0);
+    pipe.call_tool("knowledge.tag", &json!({ "uri": uri, "add": ["flour"] }));
+    drop(pipe);
+    for _ in 0..3 {
+        place.run(one, "one", &sync_one);
+        place.run(two, "two", &sync_two);
+        place.run(two, "two", &import);
+    }
+    assert_eq!(search_uris(&writable_pipe(two), "rye"), [uri.clone()]);
+    assert_eq!(search_uris(&writable_pipe(one), "rye"), [uri]);
+    assert_eq!(place.read("two", "rye.txt").as_deref(), Some("rye.txt"));
+    // A person who deletes the file on the machine deletes the note.
+    fs::remove_file(place.home.path().join("two/rye.txt")).unwrap();
+    place.run(two, "two", &import);
+    assert_eq!(search_uris(&writable_pipe(two), "rye"), Vec::<String>::new());
 }
 
 /// Starts a sync and kills it at a random moment.
