@@ -352,11 +352,11 @@ impl DatabaseSync<'_> {
     fn write_new(&mut self, listed: &[ListedFile]) -> Result<(), SyncError> {
         let replica = self.lock.replica();
         let known = known_files(self.database, &self.target)?;
-        let keys = known.keys().chain(listed.iter().map(|file| &file.key));
-        let own = keys.filter(|key| key.replica == *replica).map(|key| key.file);
+        let own = known.keys().filter(|key| key.replica == *replica).map(|key| key.file);
         // Numbers grow with the time, so that none is used again in a copy of the folder at another place.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let mut number = own.max().unwrap_or(0).max(now);
+        let taken: BTreeSet<&FileKey> = listed.iter().map(|file| &file.key).collect();
         let mut after = 0;
         loop {
             let batch = next_batch(self.database, &self.target, after)?;
@@ -366,8 +366,12 @@ impl DatabaseSync<'_> {
                 continue;
             }
             number += 1;
+            let mut key = FileKey { replica: replica.clone(), file: number };
+            while taken.contains(&key) {
+                number += 1;
+                key.file = number;
+            }
             let (target, database) = (&self.target, self.database);
-            let key = FileKey { replica: replica.clone(), file: number };
             // The number is taken before there is a file, so that none has the number of another.
             let put = |bytes| {
                 database.store().write(Durability::Full, |writer| {

@@ -11,6 +11,7 @@ use crate::{
     SyncError,
     database::SyncedDatabase,
     record::{ItemRecord, fingerprint},
+    references::forget_deleted_references,
     state::{Place, SyncedItem},
 };
 
@@ -112,7 +113,7 @@ fn load_record(
         .verify_item(item.source, &id, ShownRows::Versions)
         .map_err(SourceError::from)
         .and_then(|()| source.load_draft(reader, &id));
-    let body = match body {
+    let mut body = match body {
         Ok(draft) => draft.body,
         Err(SourceError::NotFound { .. } | SourceError::Store(StoreError::DamagedItem { .. })) => {
             return Ok(None);
@@ -122,6 +123,7 @@ fn load_record(
     if fingerprint(&body)? != record.fingerprint {
         return Ok(None);
     }
+    forget_deleted_references(reader, &mut body)?;
     record.versions.version = read_version(reader, source, &id)?;
     record.body = Some(body);
     record.origins = list_item_origins(reader, item.source, &id)?;

@@ -2,9 +2,10 @@
 //!
 //! They are named by their origins. One that is not known yet may be in a file that comes later.
 
+use rusqlite::named_params;
 use vademecum_model::{ChatDraft, DraftBody, SourceName};
 use vademecum_source::{Source, find_origin};
-use vademecum_store::StoreError;
+use vademecum_store::{Reader, StoreError};
 use vademecum_vault::journal::{ExportedVersions, ReceivedItem, link_received};
 
 use crate::{
@@ -14,6 +15,34 @@ use crate::{
     scan::{load_body, read_stamp},
     state::SyncedItem,
 };
+
+/// Returns a row if the item of an origin is deleted.
+const IS_DELETED_SQL: &str = "SELECT 1 FROM imported JOIN sync_items \
+     ON sync_items.source = imported.source AND sync_items.item = imported.item \
+     WHERE imported.source = :source AND imported.origin = :origin AND sync_items.fingerprint = ''";
+
+/// Forgets the references of a conversation to deleted items: a new machine would wait for them.
+pub(crate) fn forget_deleted_references(
+    reader: &Reader<'_>,
+    body: &mut DraftBody,
+) -> Result<(), StoreError> {
+    let DraftBody::Chat(chat) = body else { return Ok(()) };
+    let is_deleted = |source: SourceName, origin: &str| {
+        let named = named_params! { ":source": source.as_str(), ":origin": origin };
+        reader.query_first(IS_DELETED_SQL, named, |_| Ok(())).map(|found| found.is_some())
+    };
+    if let Some(character) = &chat.character
+        && is_deleted(SourceName::Characters, character)?
+    {
+        chat.character = None;
+    }
+    if let Some(fork) = &chat.fork
+        && is_deleted(SourceName::Chats, &fork.of)?
+    {
+        chat.fork = None;
+    }
+    Ok(())
+}
 
 impl Applier<'_, '_> {
     /// Returns `true` if the record is a conversation whose character or parent is not known.

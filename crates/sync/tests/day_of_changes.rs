@@ -18,7 +18,7 @@ use vademecum_vault::journal::apply_change;
 /// Number of notes of the library.
 const NOTES: usize = 100_000;
 /// Number of changes of a day.
-const CHANGES: usize = 300;
+const CHANGES: usize = 200;
 
 fn open(folder: &Path) -> SyncedLibrary {
     fs::create_dir_all(folder).unwrap();

@@ -146,6 +146,23 @@ fn sessions_with_shared_messages_keep_them_on_both_machines() {
     assert_kept(&machines, &["text of m1", "text of m3", "text of m5"]);
 }
 
+fn talk(character: &str) -> DraftBody {
+    let DraftBody::Chat(chat) = session("Talk", &["m1"]) else { panic!() };
+    let character = Some(character.to_owned());
+    DraftBody::Chat(ChatDraft { character, session: None, ..chat })
+}
+
+#[test]
+fn conversation_does_not_wait_for_a_deleted_character() {
+    let machines = machines(2);
+    machines[0].import("cards.json#1", character("Ada", "a smith", b"image"));
+    machines[0].import("talks.json#1", talk("cards.json#1"));
+    machines[0].remove(&Characters, "cards.json#1");
+    settle(&machines);
+    assert_equal(&machines);
+    assert_eq!(machines[1].sync().files_read, 0);
+}
+
 #[test]
 fn conversation_gets_the_character_that_arrives_later() {
     let machines = machines(2);
@@ -153,9 +170,7 @@ fn conversation_gets_the_character_that_arrives_later() {
     machines[0].sync();
     let (own, name) = own_folder(&machines[0]).unwrap();
     let first: Vec<_> = own.read_dir().unwrap().map(|it| it.unwrap().file_name()).collect();
-    let DraftBody::Chat(chat) = session("Talk", &["m1"]) else { panic!() };
-    let chat = ChatDraft { character: Some("cards.json#1".to_owned()), session: None, ..chat };
-    machines[0].import("talks.json#1", DraftBody::Chat(chat));
+    machines[0].import("talks.json#1", talk("cards.json#1"));
     machines[0].sync();
     // The file with the character comes last.
     carry_between(&machines[0], &machines[1], None);

@@ -22,7 +22,7 @@ use vademecum_source::{Source, SourceError};
 use vademecum_store::{Database, Durability, Reader, Store, Writer};
 use vademecum_sync::{FolderOptions, SyncReport, SyncedDatabase, SyncedLibrary, sync_folder};
 use vademecum_vault::journal::{
-    ConflictCopies, apply_change, canonical_text, read_history, save_draft,
+    ConflictCopies, apply_change, canonical_text, read_history, remove_origin, save_draft,
 };
 
 /// Number of syncs of all machines after which nothing may be left to exchange.
@@ -149,6 +149,13 @@ impl Machine {
             save_draft(source, writer, &draft, &author, ConflictCopies::InLibrary)
         };
         self.store(database).write(Durability::Full, save).unwrap();
+    }
+
+    /// Deletes the item of an origin.
+    pub(crate) fn remove(&self, source: &dyn Source, origin: &str) {
+        let author = ChangeAuthor::default();
+        let remove = |writer: &Writer<'_>| remove_origin(source, writer, origin, &author);
+        assert!(self.store(source.database()).write(Durability::Full, remove).unwrap());
     }
 
     /// Returns the identifiers of the items of a source.
