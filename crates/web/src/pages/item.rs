@@ -163,12 +163,12 @@ async fn read_embeds(
     let mut embeds = Vec::new();
     for link in embedded.take(MAX_EMBEDS) {
         let id = ItemId::from(link.uri.id.as_str());
-        // A note that cannot be read is a link.
+        // A note that cannot be read, and a section that does not exist, is a link.
         let Ok(draft) = notes.load_draft(&id, deadline.clone()).await else { continue };
         let DraftBody::Note(note) = draft.body else { continue };
         call.items.record([&link.uri]);
         let path = item_path(&link.uri, None);
-        embeds.push(NoteEmbed::new(&path, &note.title, &link.fragment, &note.content));
+        embeds.extend(NoteEmbed::new(&path, &note.title, &link.fragment, &note.content));
     }
     embeds
 }

@@ -8,6 +8,10 @@ use super::plain_text::plain_text;
 
 /// Maximum length of the name of a type, in bytes.
 const MAX_TYPE_BYTES: usize = 30;
+/// Maximum length of a title, in characters.
+const MAX_TITLE_CHARS: usize = 200;
+/// Maximum number of spaces before the sign of a quotation.
+const MAX_INDENT: usize = 3;
 
 /// A callout in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,28 +32,35 @@ enum Fold {
 }
 
 impl Callout {
-    /// Returns the callout that the quotation in this range of a text is, if it is one.
+    /// Returns the callout that the quotation in this range of a text is, if it is one. The line is read only
+    /// if it begins with one, so that quotations in quotations on one line cost no more than their signs.
     pub(super) fn find(text: &str, quote: &Range<usize>) -> Option<Self> {
         let inside = text.get(quote.clone())?;
-        let line = inside.split_inclusive('\n').next()?;
-        let head = line.trim_start_matches(['>', ' ', '\t']).strip_prefix("[!")?;
-        let (kind, rest) = head.split_once(']')?;
-        let is_kind = (1..=MAX_TYPE_BYTES).contains(&kind.len())
-            && kind.chars().all(|letter| letter.is_alphanumeric() || "-_ |".contains(letter));
-        if !is_kind {
+        let indent = inside.bytes().take(MAX_INDENT).take_while(|byte| *byte == b' ').count();
+        let head = inside.get(indent..)?.strip_prefix('>')?;
+        let head = head.strip_prefix([' ', '\t']).unwrap_or(head).strip_prefix("[!")?;
+        let kind = head.get(..head.bytes().take(MAX_TYPE_BYTES + 1).position(|it| it == b']')?)?;
+        let is_part = |letter: char| letter.is_alphanumeric() || "-_ |".contains(letter);
+        if kind.is_empty() || !kind.chars().all(is_part) {
             return None;
         }
+        let line = head.split_inclusive('\n').next()?;
+        let rest = line.get(kind.len() + 1..)?;
         let (fold, title) = match rest.as_bytes().first() {
             Some(b'-') => (Fold::Closed, rest.get(1..)?),
             Some(b'+') => (Fold::Open, rest.get(1..)?),
             _ => (Fold::Never, rest),
         };
         let kind = kind.split('|').next()?.trim();
-        let title = match plain_text(title).trim() {
+        let title = title.trim();
+        let shown = title.char_indices().nth(MAX_TITLE_CHARS).and_then(|(end, _)| title.get(..end));
+        let title = match plain_text(shown.unwrap_or(title)).trim() {
             "" => capitalized(kind),
+            title if shown.is_some() => format!("{title}…"),
             title => title.to_owned(),
         };
-        Some(Self { class: class_of(kind), title, fold, head_end: quote.start + line.len() })
+        let head_end = quote.start + (inside.len() - head.len()) + line.len();
+        Some(Self { class: class_of(kind), title, fold, head_end })
     }
 
     /// Returns the HTML that opens the callout, with its heading. `is_open` opens one that is folded.

@@ -1,18 +1,20 @@
 //! Numbers of the footnotes of a text, in the order in which they are first named.
 
+use std::collections::{HashMap, HashSet};
+
 /// The footnotes of a text.
 #[derive(Debug)]
 pub(super) struct Footnotes {
-    names: Vec<String>,
-    /// Number of the footnotes that have an anchor at their first reference.
-    referenced: Vec<usize>,
+    numbers: HashMap<String, usize>,
+    /// Numbers of the footnotes that have an anchor at their first reference.
+    referenced: HashSet<usize>,
     has_anchors: bool,
 }
 
 impl Footnotes {
     /// Creates a list. With `has_anchors`, references and texts lead to each other.
     pub(super) fn new(has_anchors: bool) -> Self {
-        Self { names: Vec::new(), referenced: Vec::new(), has_anchors }
+        Self { numbers: HashMap::new(), referenced: HashSet::new(), has_anchors }
     }
 
     /// Returns the HTML of a reference.
@@ -21,12 +23,8 @@ impl Footnotes {
         if !self.has_anchors {
             return format!("<sup>{number}</sup>");
         }
-        let id = if self.referenced.contains(&number) {
-            String::new()
-        } else {
-            self.referenced.push(number);
-            format!(" id=\"reference-{number}\"")
-        };
+        let is_first = self.referenced.insert(number);
+        let id = if is_first { format!(" id=\"reference-{number}\"") } else { String::new() };
         format!(
             "<sup><a href=\"#footnote-{number}\"{id} aria-label=\"Footnote {number}\">{number}</a></sup>"
         )
@@ -48,11 +46,7 @@ impl Footnotes {
     }
 
     fn number(&mut self, name: &str) -> usize {
-        let known = self.names.iter().position(|it| it == name);
-        let index = known.unwrap_or_else(|| {
-            self.names.push(name.to_owned());
-            self.names.len() - 1
-        });
-        index + 1
+        let next = self.numbers.len() + 1;
+        *self.numbers.entry(name.to_owned()).or_insert(next)
     }
 }

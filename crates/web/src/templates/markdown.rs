@@ -1,13 +1,14 @@
 //! Users' Markdown as HTML. HTML in it is shown as text, pictures become links, and links lead to
 //! web addresses and items only: contents come from strangers, too.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use maud::{Markup, PreEscaped, Render as _};
 use pulldown_cmark::{
     Alignment, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html::push_html,
 };
 use vademecum_model::FrontMatterBlock;
+use vademecum_search::bounded_markup;
 
 use super::{
     callout::Callout,
@@ -16,6 +17,9 @@ use super::{
     parts::is_web_address,
     properties::{Properties, properties_table},
 };
+
+/// Maximum length of the label of a picture that may be a width, in bytes.
+const MAX_LABEL_BYTES: usize = 400;
 
 /// Text to render.
 #[derive(Clone)]
@@ -46,7 +50,8 @@ impl<'a> MarkdownText<'a> {
         Self { text, title: "", passage: None, above, resolve, embeds: &[], has_anchors: false }
     }
 
-    /// Renders the text. The first marked place has the id `passage`.
+    /// Renders the text. The first marked place has the id `passage`. After the part that is worth parsing, the
+    /// rest of a flood of signs is shown as it is.
     pub(super) fn render(&self) -> Markup {
         let options = Options::ENABLE_TABLES
             | Options::ENABLE_STRIKETHROUGH
@@ -58,6 +63,8 @@ impl<'a> MarkdownText<'a> {
             text: self,
             open_links: Vec::new(),
             open_quotes: Vec::new(),
+            body_start: 0,
+            shown_embeds: HashSet::new(),
             footnotes: Footnotes::new(self.has_anchors),
             callout_head: 0..0,
             hidden_pictures: 0,
@@ -74,9 +81,12 @@ impl<'a> MarkdownText<'a> {
         }
         let body = front.map_or(self.text, |block| block.body);
         let start = self.text.len() - body.len();
-        for (event, range) in Parser::new_ext(body, options).into_offset_iter() {
+        writer.body_start = start;
+        let parsed = bounded_markup(body);
+        for (event, range) in Parser::new_ext(parsed, options).into_offset_iter() {
             writer.push(event, start + range.start..start + range.end);
         }
+        writer.push_unparsed(start + parsed.len());
         let mut html = String::with_capacity(self.text.len() * 3 / 2);
         push_html(&mut html, writer.events.into_iter());
         PreEscaped(html)
@@ -100,6 +110,10 @@ struct SafeEvents<'a, 't> {
     open_links: Vec<bool>,
     /// For each open quotation: the callout that it is.
     open_quotes: Vec<Option<Callout>>,
+    /// Position of the text after the front matter, in bytes.
+    body_start: usize,
+    /// Positions of the notes that are shown already, each once: a text may name one thousands of times.
+    shown_embeds: HashSet<usize>,
     footnotes: Footnotes,
     /// First line of the open callout, which is rendered already.
     callout_head: Range<usize>,
@@ -238,6 +252,18 @@ impl<'a> SafeEvents<'a, '_> {
         self.push_html("</pre>".to_owned());
     }
 
+    /// Adds the text from a position on as it is written.
+    fn push_unparsed(&mut self, start: usize) {
+        let rest = self.text.text.get(start..).unwrap_or_default();
+        if rest.is_empty() {
+            return;
+        }
+        self.open_block = OpenBlock::Code;
+        self.push_html("<pre class=\"unparsed\">".to_owned());
+        self.push_text(rest.to_owned().into(), start..start + rest.len());
+        self.push_html("</pre>".to_owned());
+    }
+
     /// Opens a quotation. The first line of a callout is its heading.
     fn open_quote(&mut self, range: &Range<usize>) {
         let callout = Callout::find(self.text.text, range);
@@ -266,9 +292,9 @@ impl<'a> SafeEvents<'a, '_> {
 
     /// Returns true for a heading before all other text that is the title, unless the passage is in it.
     fn repeats_title(&self, range: &Range<usize>) -> bool {
-        let before = self.text.text.get(..range.start).unwrap_or_default();
+        let before = self.text.text.get(self.body_start..range.start).unwrap_or_default();
         let heading = self.text.text.get(range.clone()).unwrap_or_default();
-        let is_first = FrontMatterBlock::body_of(before).trim().is_empty();
+        let is_first = before.trim_start().is_empty();
         let words = heading.trim_matches(|letter: char| letter == '#' || letter.is_whitespace());
         is_first && words == self.text.title && self.marked_part(range).is_none()
     }
@@ -302,9 +328,11 @@ impl<'a> SafeEvents<'a, '_> {
             self.push_html(file.into_string());
             return;
         };
-        let embed = self.text.embeds.iter().find(|embed| embed.is_target(&path, target));
+        let embeds = self.text.embeds;
+        let index = embeds.iter().position(|embed| embed.is_target(&path, target));
         let is_block = self.inline_depth == 0 && self.open_links.is_empty();
-        match embed.filter(|_| is_block) {
+        let index = index.filter(|index| is_block && self.shown_embeds.insert(*index));
+        match index.and_then(|index| embeds.get(index)) {
             Some(embed) => {
                 let shown = embed.render(self.text.resolve).into_string();
                 // A block cannot be in a paragraph; one without text is not shown.
@@ -323,6 +351,8 @@ impl<'a> SafeEvents<'a, '_> {
     fn open_picture(&mut self, address: &str, title: CowStr<'a>, range: &Range<usize>) {
         let target = is_web_address(address).then(|| address.to_owned());
         let source = self.text.text.get(range.clone()).unwrap_or_default();
+        let source = source.get(..source.floor_char_boundary(MAX_LABEL_BYTES)).unwrap_or_default();
+        // A label that is longer is no width.
         let label = source.strip_prefix("![").and_then(|rest| Some(rest.split_once("](")?.0));
         let label = label.unwrap_or(source);
         let (words, width) = label.rsplit_once('|').unwrap_or(("", label));
@@ -475,8 +505,8 @@ mod tests {
     fn render(text: &str, passage: Option<Range<usize>>) -> String {
         let resolve = |name: &str| (name == "Rye bread").then(|| "/i/notes/1".to_owned());
         let above = HeadingLevel::H1;
-        let embeds =
-            [NoteEmbed::new("/i/notes/1", "Rye bread", "", "Knead <b>.\n\n# Bake\n\nHot.")];
+        let text_of_note = "Knead <b>.\n\n# Bake\n\nHot.";
+        let embeds = [NoteEmbed::new("/i/notes/1", "Rye bread", "", text_of_note).unwrap()];
         let (title, has_anchors, resolve) = ("Bake", true, &resolve);
         let embeds = &embeds;
         let text = MarkdownText { text, title, passage, above, resolve, embeds, has_anchors };
@@ -588,6 +618,39 @@ mod tests {
         assert_eq!(shown.matches("<div").count(), shown.matches("</div>").count());
         let shown = render("> [!tip]- a\n> marked", Some(14..20));
         assert!(shown.contains("open>") && shown.contains("<mark id=\"passage\">"), "{shown}");
+    }
+
+    #[test]
+    fn quotations_on_one_line_cost_their_signs() {
+        let depth = 100_000;
+        let shown = render(&format!("{}[!tip] Hint", ">".repeat(depth)), None);
+        assert_eq!(shown.matches("<blockquote>").count(), depth - 1);
+        assert_eq!(shown.matches("<div class=\"callout tip\">").count(), 1);
+        assert_eq!(shown.matches(">Hint<").count(), 1, "only the innermost is a callout");
+        let shown = render(&format!("> [!tip] {}", "ä#".repeat(50_000)), None);
+        let title = shown.split("<p class=\"callout-title\">").nth(1).unwrap();
+        let title = title.split("</p>").next().unwrap();
+        assert_eq!(title.chars().count(), 201, "a long title is cut");
+    }
+
+    #[test]
+    fn flood_of_signs_is_shown_as_text() {
+        let flood = format!("**first** {}<last>", "*a".repeat(1_000_000));
+        let shown = render(&flood, None);
+        assert!(shown.starts_with("<p><strong>first</strong>"), "{}", &shown[..60]);
+        let rest = shown.split("<pre class=\"unparsed\">").nth(1).unwrap();
+        assert!(rest.ends_with("*a&lt;last&gt;</pre>"), "the rest is there");
+        assert_eq!(
+            shown.matches('a').count(),
+            1_000_000 + "class unparsed last".matches('a').count()
+        );
+    }
+
+    #[test]
+    fn note_is_shown_once() {
+        let shown = render(&"![[Rye bread]]\n\n".repeat(500), None);
+        assert_eq!(shown.matches("<div class=\"embed\"").count(), 1);
+        assert_eq!(shown.matches("<a href=\"/i/notes/1\">Rye bread</a>").count(), 500);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use pulldown_cmark::HeadingLevel;
 use vademecum_model::FrontMatterBlock;
-use vademecum_search::parse_headings;
+use vademecum_search::find_section;
 
 use super::markdown::MarkdownText;
 
@@ -22,9 +22,10 @@ pub(crate) struct NoteEmbed {
 }
 
 impl NoteEmbed {
-    /// Takes the part of `text` that the fragment names, or its beginning if it is long.
-    pub(crate) fn new(path: &str, title: &str, fragment: &str, text: &str) -> Self {
-        let part = section(FrontMatterBlock::body_of(text), fragment).trim();
+    /// Takes the part of `text` that the fragment names, or its beginning if it is long. `None` if the text has no
+    /// such part: another one would look like the part that is meant.
+    pub(crate) fn new(path: &str, title: &str, fragment: &str, text: &str) -> Option<Self> {
+        let part = section(FrontMatterBlock::body_of(text), fragment)?.trim();
         let end = part.char_indices().nth(MAX_CHARS).map_or(part.len(), |(end, _)| end);
         let is_cut = end < part.len();
         let shown = part.get(..end).unwrap_or_default();
@@ -32,7 +33,7 @@ impl NoteEmbed {
         let end = shown.rfind("\n\n").filter(|_| is_cut).unwrap_or(end);
         let shown = part.get(..end).unwrap_or_default().to_owned();
         let (path, title, fragment) = (path.to_owned(), title.to_owned(), fragment.to_owned());
-        Self { path, title, fragment, text: shown, is_cut }
+        Some(Self { path, title, fragment, text: shown, is_cut })
     }
 
     /// Returns true if a wikilink with this target, which leads to `path`, embeds this part.
@@ -58,25 +59,13 @@ impl NoteEmbed {
     }
 }
 
-/// Returns the section below a heading, or the paragraph of a block; the whole text if there is none.
-fn section<'t>(text: &'t str, fragment: &str) -> &'t str {
-    let fragment = fragment.trim();
-    if let Some(id) = fragment.strip_prefix('^') {
-        let mark = format!("^{id}");
-        let has_mark = |block: &&str| block.lines().any(|line| line.trim_end().ends_with(&mark));
-        return text.split("\n\n").find(has_mark).unwrap_or(text);
+/// Returns the part of a text that a fragment names, with the rule of the tool that reads sections; `None` if there
+/// is no such part.
+fn section<'t>(text: &'t str, fragment: &str) -> Option<&'t str> {
+    if fragment.trim().is_empty() {
+        return Some(text);
     }
-    let name = fragment.rsplit('#').next().unwrap_or(fragment).trim();
-    if name.is_empty() {
-        return text;
-    }
-    let headings = parse_headings(text);
-    let found = headings.iter().position(|it| it.title.trim().eq_ignore_ascii_case(name));
-    let Some((first, heading)) = found.and_then(|index| Some((index, headings.get(index)?))) else {
-        return text;
-    };
-    let next = headings.iter().skip(first + 1).find(|it| it.level <= heading.level);
-    text.get(heading.at..next.map_or(text.len(), |next| next.at)).unwrap_or(text)
+    text.get(find_section(text, fragment)?)
 }
 
 #[cfg(test)]
@@ -85,17 +74,24 @@ mod tests {
 
     #[test]
     fn fragment_selects_section_or_block() {
-        let text = "Top\n\n# One\n\na\n\n## Two\n\nb ^x1\n\n# Three\n\nc";
-        assert_eq!(section(text, "one"), "# One\n\na\n\n## Two\n\nb ^x1\n\n");
-        assert_eq!(section(text, "One#Two"), "## Two\n\nb ^x1\n\n");
-        assert_eq!(section(text, "^x1"), "b ^x1");
-        assert_eq!(section(text, "Four"), text);
+        let text = "Top\n\n# Öne\n\na\n\n## Two\n\nb ^x1\nc\n\n# Three\n\nd [[a|b]]";
+        assert_eq!(section(text, " öne").unwrap(), "# Öne\n\na\n\n## Two\n\nb ^x1\nc\n\n");
+        assert_eq!(section(text, "Öne#Two").unwrap(), "## Two\n\nb ^x1\nc\n\n");
+        assert_eq!(section(text, "^x1").unwrap(), "b ^x1\n");
+        assert_eq!(section(text, "").unwrap(), text);
+        for missing in ["Four", "Three#Two", "^x"] {
+            assert_eq!(section(text, missing), None, "{missing}");
+        }
+        for fragment in ["öne", "Öne#Two", "^x1"] {
+            let range = find_section(text, fragment).unwrap();
+            assert_eq!(section(text, fragment), text.get(range), "the rule of the tool");
+        }
     }
 
     #[test]
     fn long_notes_end_with_a_paragraph() {
         let text = format!("---\na: 1\n---\nfirst\n\n{}", "é".repeat(5_000));
-        let embed = NoteEmbed::new("/i/notes/1", "A", "", &text);
+        let embed = NoteEmbed::new("/i/notes/1", "A", "", &text).unwrap();
         assert_eq!((embed.text.as_str(), embed.is_cut), ("first", true));
     }
 }

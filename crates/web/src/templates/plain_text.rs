@@ -178,7 +178,7 @@ impl Scan {
 
     fn skip_heading(&mut self) -> bool {
         let rest = self.letters.get(self.at..).unwrap_or_default();
-        let count = rest.iter().take_while(|letter| **letter == '#').count();
+        let count = rest.iter().take(7).take_while(|letter| **letter == '#').count();
         let is_heading = self.is_after_blank() && count <= 6 && rest.get(count) == Some(&' ');
         is_heading && self.skip(count + 1)
     }
@@ -204,6 +204,7 @@ impl Scan {
     /// Skips the line between the head and the rows of a table.
     fn skip_table_rule(&mut self) -> bool {
         let rest = self.letters.get(self.at..).unwrap_or_default();
+        let rest = rest.get(..MAX_LINK_CHARS).unwrap_or(rest);
         let length = rest.iter().take_while(|letter| "|-: ".contains(**letter)).count();
         let part = rest.get(..length).unwrap_or_default();
         let is_rule = part.windows(3).any(|it| it == ['-', '-', '-']);
