@@ -87,6 +87,18 @@ fn links_of_section_are_those_in_it_and_to_it() {
 }
 
 #[test]
+fn links_of_a_long_section_are_all_there() {
+    let section =
+        format!("# Long\n[[Flour]]\n{}\n[[Oven]]\n# Other\n[[Beer]]\n", "Word. ".repeat(40_000));
+    let library = library();
+    library.import_file("notes", "Long.md", &section);
+    let server = library.serve();
+    let links = server.client().call_tool("knowledge.links", &json!({ "uri": "Long#Long" }));
+    let titles = links["out"].as_array().unwrap().iter().map(|it| it["title"].as_str().unwrap());
+    assert_eq!(titles.collect::<Vec<_>>(), ["Flour", "Oven"], "{links}");
+}
+
+#[test]
 fn related_items_of_section_are_like_its_text() {
     let server = library().serve();
     let client = server.client();

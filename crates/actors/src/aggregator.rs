@@ -109,8 +109,7 @@ impl Handler<RankAll> for Aggregator {
         let (aggregator, span) = (self.clone(), message.context.span.clone());
         let ranked = async move {
             let merged = aggregator.rank(message.clone()).await;
-            let deadline = aggregator.deadline(&message.context);
-            let graph = LinkGraph::new(&aggregator.sources, deadline);
+            let graph = aggregator.link_graph(&message.context);
             let page = (message.selections.as_slice(), message.order, message.take);
             let mut merged = move_newer_first(&graph, merged, page, |selections| {
                 let message = RankAll { selections, vectors: None, ..message.clone() };
@@ -125,6 +124,11 @@ impl Handler<RankAll> for Aggregator {
 }
 
 impl Aggregator {
+    /// Returns the links between the items, for one call.
+    pub(super) fn link_graph(&self, context: &CallContext) -> LinkGraph {
+        LinkGraph::new(&self.sources, self.deadline(context), &self.blocking_pool)
+    }
+
     pub(super) fn deadline(&self, context: &CallContext) -> Deadline {
         Deadline::after(self.timeout).with_cancellation(&context.cancel)
     }

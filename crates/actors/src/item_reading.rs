@@ -1,5 +1,7 @@
 //! Reading of one item of one source, with the items that its links connect with it.
 
+use std::collections::HashSet;
+
 use actix::prelude::*;
 use tracing::Instrument as _;
 use vademecum_model::{Backlinks, ItemRef, SourceName};
@@ -40,7 +42,7 @@ impl Aggregator {
         let (links, context) = (message.links, message.context.clone());
         let ItemReading { mut item, links: own } = self.read_source(message).await?;
         if links == OwnLinks::Superseding {
-            let graph = LinkGraph::new(self.sources(), self.deadline(&context));
+            let graph = self.link_graph(&context);
             if let Err(error) = add_links(&graph, own, &mut item).await {
                 tracing::warn!(%error, "links to an item are not named");
             }
@@ -76,8 +78,7 @@ impl Handler<ReadItemAndLinks> for Aggregator {
         let read = ReadSourceItem { source, get, links: OwnLinks::All, context };
         Box::pin(
             async move {
-                let graph =
-                    LinkGraph::new(aggregator.sources(), aggregator.deadline(&read.context));
+                let graph = aggregator.link_graph(&read.context);
                 let ItemReading { mut item, links } = aggregator.read_source(read).await?;
                 let links = async { graph.all_links(links?, &item.meta.uri).await }.await;
                 let links = links.unwrap_or_else(|error| {
@@ -106,14 +107,12 @@ async fn add_links(
         None => graph.superseding_rows(&item.meta.uri).await?,
     };
     let connected = graph.connect_rows(own, &[], LinkDirection::Both).await?;
-    let mut linking: Vec<ItemRef> = Vec::new();
-    for link in &connected.incoming {
-        if !linking.contains(&link.from) {
-            linking.push(link.from.clone());
-        }
-    }
+    let mut known = HashSet::new();
+    let linking = connected.incoming.iter().map(|link| &link.from);
+    let mut linking: Vec<&ItemRef> = linking.filter(|it| known.insert(&it.uri)).collect();
     let total = linking.len();
     linking.truncate(MAX_BACKLINKS);
+    let linking = linking.into_iter().cloned().collect();
     item.backlinks = (total > 0).then_some(Backlinks { total, items: linking });
     item.meta.add_supersessions(&connected.supersessions());
     Ok(())

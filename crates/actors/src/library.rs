@@ -193,7 +193,7 @@ impl Library {
 
     /// Returns the links between the items, as far as this library has them.
     pub fn link_graph(&self, deadline: Deadline) -> LinkGraph {
-        LinkGraph::new(&self.sources, deadline)
+        LinkGraph::new(&self.sources, deadline, &self.blocking_pool)
     }
 
     /// Returns the import ledger.

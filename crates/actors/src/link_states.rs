@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use futures_util::future::try_join_all;
-use vademecum_model::{LinkState, SourceName, Uri};
+use vademecum_model::{Deadline, LinkState, SourceName, Uri};
 use vademecum_source::SourceError;
 use vademecum_vault::links::{
     FilePaths, LinkKind, LinkLookup, LinkOverview, LinkResolver, NameKind, StoredLink, StoredName,
@@ -29,7 +29,9 @@ impl LinkGraph {
             LinkState::Orphan | LinkState::Unlinked => self.links_to_addresses(&all.names).await?,
         };
         all.links.extend(addresses);
-        Ok(select_notes(state, all, files))
+        let (files, deadline) = (files.clone(), self.deadline.clone());
+        let select = move || select_notes(state, all, &files, &deadline);
+        self.run_blocking(select).await?.ok_or_else(timed_out)
     }
 
     /// Returns the web addresses in texts that are those of items.
@@ -45,17 +47,30 @@ impl LinkGraph {
     }
 }
 
-/// Returns the notes whose links are in a state, with the targets of the broken ones.
+fn timed_out() -> SourceError {
+    let problem =
+        "links: the links of this library took too long to resolve; try again in a moment";
+    SourceError::Unavailable(problem.to_owned())
+}
+
+/// Returns the notes whose links are in a state, with the targets of the broken ones; `None` if the deadline
+/// passes before.
 fn select_notes(
     state: LinkState,
     all: LinkOverview,
     files: &FilePaths,
-) -> HashMap<String, Vec<String>> {
+    deadline: &Deadline,
+) -> Option<HashMap<String, Vec<String>>> {
     let LinkOverview { links, names, places, items } = all;
     let resolver = LinkResolver::new(names, places);
     let mut broken: HashMap<String, Vec<String>> = HashMap::new();
+    let mut known_targets: HashSet<(&str, &str)> = HashSet::new();
     let mut connected: HashSet<Uri> = HashSet::new();
     for link in &links {
+        // Many items can have the name of each link.
+        if deadline.has_passed() {
+            return None;
+        }
         match resolver.resolve(link) {
             Some(target) if *target != link.from => {
                 if state == LinkState::Unlinked {
@@ -67,19 +82,18 @@ fn select_notes(
             None => {
                 let is_file = || files.resolve(link, &resolver.place_of(&link.from)).is_some();
                 let is_broken = link.from.source == SourceName::Notes && link.link.needs_target();
-                if state == LinkState::Broken && is_broken && !is_file() {
+                let mut is_new = || known_targets.insert((&link.from.id, &link.link.target));
+                if state == LinkState::Broken && is_broken && is_new() && !is_file() {
                     let targets = broken.entry(link.from.id.clone()).or_default();
-                    if !targets.contains(&link.link.target) {
-                        targets.push(link.link.target.clone());
-                    }
+                    targets.push(link.link.target.clone());
                 }
             }
         }
     }
     if state == LinkState::Broken {
-        return broken;
+        return Some(broken);
     }
     let unconnected = items.into_iter().filter(|item| !connected.contains(item));
     let notes = unconnected.filter(|item| item.source == SourceName::Notes);
-    notes.map(|item| (item.id, Vec::new())).collect()
+    Some(notes.map(|item| (item.id, Vec::new())).collect())
 }

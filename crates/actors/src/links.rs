@@ -5,7 +5,7 @@
 //! unresolved.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     mem::take,
     sync::Arc,
 };
@@ -19,12 +19,14 @@ use vademecum_vault::links::{
     Link, LinkKey, LinkKind, LinkLookup, LinkPlace, LinkResolver, LinkRows, QuotingItem, StoredLink,
 };
 
-use super::source::SourceHandle;
+use super::{blocking_pool::BlockingPool, source::SourceHandle};
 
 /// Number of addresses of an item that are looked up in other items.
 const MAX_SHARED_ADDRESSES: usize = 100;
 /// An address that more items share than this says nothing about them.
 const MAX_SHARING_ITEMS: usize = 30;
+/// Number of links and names that are resolved without the blocking pool.
+const MAX_INLINE_ROWS: usize = 200;
 /// Number of linking items whose texts are read for the contexts of their links, on a page of the item.
 const CONTEXTS_ON_PAGE: usize = 40;
 
@@ -33,6 +35,8 @@ const CONTEXTS_ON_PAGE: usize = 40;
 pub struct LinkGraph {
     pub(super) sources: Vec<SourceHandle>,
     pub(super) deadline: Deadline,
+    /// Pool on which many links are resolved.
+    pub(super) pool: Arc<BlockingPool>,
 }
 
 /// A link, and the items at both ends.
@@ -94,8 +98,12 @@ pub struct ItemLinks {
 
 impl LinkGraph {
     /// Creates the graph of a library with these sources.
-    pub(super) fn new(sources: &[SourceHandle], deadline: Deadline) -> Self {
-        Self { sources: sources.to_vec(), deadline }
+    pub(super) fn new(
+        sources: &[SourceHandle],
+        deadline: Deadline,
+        pool: &Arc<BlockingPool>,
+    ) -> Self {
+        Self { sources: sources.to_vec(), deadline, pool: Arc::clone(pool) }
     }
 
     /// Returns the links of an item; `None` if it does not exist for the caller. Costs one request to
@@ -154,7 +162,7 @@ impl LinkGraph {
         let mut rows = self.lookup(|_| lookup.clone()).await?;
         let (shared, quoted) = (take(&mut rows.shared), take(&mut rows.quoted));
         let quoting = take(&mut rows.quoting);
-        let ConnectedItems { out, mut incoming, titles } = connect(own, rows);
+        let ConnectedItems { out, mut incoming, titles } = self.connect(own, rows).await?;
         let mut quoting: Vec<_> = quoting
             .into_iter()
             .filter_map(|link| with_ends(link, Some(item.clone()), &titles))
@@ -162,7 +170,7 @@ impl LinkGraph {
         for links in [&mut incoming, &mut quoting] {
             links.sort_by(|one, other| one.from.uri.cmp(&other.from.uri));
         }
-        self.add_contexts([&mut incoming, &mut quoting], contexts).await?;
+        let (incoming, quoting) = self.add_contexts(incoming, quoting, contexts).await?;
         let of_kind =
             |kind| out.iter().filter(move |it| it.link.link.kind == kind).collect::<Vec<_>>();
         let quotes = of_kind(LinkKind::Quote);
@@ -175,53 +183,6 @@ impl LinkGraph {
         let shared = shared.into_iter().filter_map(|link| with_ends(link, None, &titles));
         let shared = shared.collect();
         Ok(Some(ItemLinks { item, out, quoted, shared, incoming, quoting, omitted }))
-    }
-
-    /// Replaces links that were found by their keys by those in the texts of their items, which have contexts,
-    /// for the first `limit` items. A link that a text has several times is there several times.
-    async fn add_contexts(
-        &self,
-        found: [&mut Vec<ResolvedLink>; 2],
-        limit: usize,
-    ) -> Result<(), SourceError> {
-        let mut items: Vec<Uri> = Vec::new();
-        for link in found.iter().flat_map(|links| links.iter()) {
-            if !items.contains(&link.from.uri) {
-                items.push(link.from.uri.clone());
-            }
-            if items.len() >= limit {
-                break;
-            }
-        }
-        let texts = self.lookup(|source| LinkLookup {
-            links_of: ids_in(source, &items),
-            ..LinkLookup::default()
-        });
-        let mut in_texts: HashMap<Uri, Vec<Link>> = HashMap::new();
-        for StoredLink { from, link } in texts.await?.links {
-            in_texts.entry(from).or_default().push(link);
-        }
-        for links in found {
-            for known in take(links) {
-                let of_item = in_texts.get(&known.from.uri).into_iter().flatten();
-                let same = of_item.filter(|it| is_same_link(it, &known.link.link)).cloned();
-                let same = same.map(|link| ResolvedLink {
-                    link: StoredLink { from: known.from.uri.clone(), link },
-                    ..known.clone()
-                });
-                let before = links.len();
-                links.extend(same);
-                if links.len() == before {
-                    links.push(known);
-                }
-            }
-            // Those of an item are in the order of its text; items that were not read stay at the end.
-            links.sort_by_key(|it| {
-                let place = items.iter().position(|item| *item == it.from.uri);
-                (place.unwrap_or(items.len()), it.link.link.position)
-            });
-        }
-        Ok(())
     }
 
     /// Returns the links of items. Empty `kinds` are all. Costs one request to each source of the
@@ -253,7 +214,7 @@ impl LinkGraph {
     ) -> Result<ConnectedItems, SourceError> {
         let lookup = connected_rows(&own, kinds, direction);
         let rows = self.lookup(|_| lookup.clone()).await?;
-        Ok(connect(own, rows))
+        self.connect(own, rows).await
     }
 
     /// Returns for these items which other items they replace, and which replace them, as pairs of the
@@ -270,6 +231,25 @@ impl LinkGraph {
     pub async fn titles_of(&self, items: &[Uri]) -> Result<HashMap<Uri, String>, SourceError> {
         let rows = self.lookup(|source| own_rows(ids_in(source, items), &[], LinkDirection::In));
         Ok(rows.await?.titles)
+    }
+
+    /// Resolves the own links of items, and the links of other items to them. Many are resolved on the pool.
+    async fn connect(&self, own: LinkRows, rows: LinkRows) -> Result<ConnectedItems, SourceError> {
+        let count = |rows: &LinkRows| rows.links.len() + rows.names.len();
+        if count(&own) + count(&rows) <= MAX_INLINE_ROWS {
+            return Ok(connect(own, rows));
+        }
+        self.run_blocking(move || connect(own, rows)).await
+    }
+
+    /// Runs work on many links on the blocking pool of the library.
+    pub(super) async fn run_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, SourceError> {
+        let done = self.pool.spawn(work).await;
+        let overloaded = "links: the library is overloaded: try again in a moment";
+        done.map_err(|_| SourceError::Unavailable(overloaded.to_owned()))
     }
 
     /// Looks up rows in all sources of which something is wanted.
@@ -305,6 +285,7 @@ impl ItemLinks {
 
 fn superseding_pairs<'a>(links: impl Iterator<Item = &'a ResolvedLink>) -> Vec<(ItemRef, ItemRef)> {
     let mut pairs = Vec::new();
+    let mut known = HashSet::new();
     for ResolvedLink { link, from, target, .. } in links {
         let Some(target) = target.as_ref().filter(|target| target.uri != from.uri) else {
             continue;
@@ -314,7 +295,7 @@ fn superseding_pairs<'a>(links: impl Iterator<Item = &'a ResolvedLink>) -> Vec<(
             LinkKind::SupersededBy => (target.clone(), from.clone()),
             _ => continue,
         };
-        if !pairs.contains(&pair) {
+        if known.insert((pair.0.uri.clone(), pair.1.uri.clone())) {
             pairs.push(pair);
         }
     }
@@ -384,15 +365,8 @@ fn rarest_addresses(
     shared.into_iter().flat_map(BTreeMap::into_values).collect()
 }
 
-/// Returns whether a link in a text is the one that was found by its key. Addresses have no target then.
-fn is_same_link(in_text: &Link, found: &Link) -> bool {
-    let is_target = found.target.is_empty() || in_text.target == found.target;
-    (in_text.kind, in_text.key, &in_text.fragment) == (found.kind, found.key, &found.fragment)
-        && is_target
-}
-
 /// Returns the identifiers of the items of one source.
-fn ids_in(source: SourceName, items: &[Uri]) -> Vec<String> {
+pub(super) fn ids_in(source: SourceName, items: &[Uri]) -> Vec<String> {
     items.iter().filter(|uri| uri.source == source).map(|uri| uri.id.clone()).collect()
 }
 

@@ -1,12 +1,12 @@
 //! `knowledge.links`: the links of an item in both directions.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vademecum_actors::{CallError, ItemLinks, LinkDirection, LinkGraph, ResolvedLink};
 use vademecum_mcp::RequestContext;
-use vademecum_model::{ItemRef, RetrievalMode, RetrievalOptions, SourceName, Uri};
+use vademecum_model::{ItemRef, RetrievalOptions, SourceName, Uri};
 use vademecum_source::SourceError;
 use vademecum_vault::links::{FilePaths, LinkKind};
 
@@ -154,7 +154,12 @@ impl Tool for KnowledgeLinks {
             return Err(CallError::NotFound(format!("uri: no item `{}`", self.uri)));
         };
         let links = match section {
-            Some(heading) => section_links(services, call, &heading, links).await?,
+            Some(heading) => {
+                // The section is read to check that it exists.
+                let uri = Uri { part: Some(heading.clone()), ..uri };
+                services.read_uri(call, uri, RetrievalOptions::default()).await?;
+                graph.links_of_section(links, heading).await?
+            }
             None => links,
         };
         let mut response = services.list_links(call, links, direction, limit).await?;
@@ -202,32 +207,6 @@ impl ToolServices {
         let paths = read.map_err(|error| CallError::from(SourceError::from(error)))?;
         Ok(paths.into_iter().collect())
     }
-}
-
-/// Keeps the links in a section of an item, and those of other items to its heading.
-async fn section_links(
-    services: &ToolServices,
-    call: &RequestContext,
-    heading: &str,
-    mut links: ItemLinks,
-) -> Result<ItemLinks, CallError> {
-    let uri = Uri { part: Some(heading.to_owned()), ..links.item.uri.clone() };
-    let mode = Some(RetrievalMode::Full);
-    let whole = RetrievalOptions { mode, ..RetrievalOptions::default() };
-    let range = services.read_uri(call, uri, whole).await?.range;
-    let is_inside = |link: &ResolvedLink| {
-        range.is_some_and(|range| (range.start..range.end).contains(&link.link.link.position))
-    };
-    links.out.retain(is_inside);
-    links.quoted.retain(is_inside);
-    let last = |heading: &str| heading.rsplit('#').next().unwrap_or_default().trim().to_lowercase();
-    let wanted = last(heading);
-    links.incoming.retain(|link| last(&link.link.link.fragment) == wanted);
-    links.quoting.clear();
-    let addresses: HashSet<String> =
-        links.out.iter().map(|link| link.link.link.target.clone()).collect();
-    links.shared.retain(|link| addresses.contains(&link.link.link.target));
-    Ok(links)
 }
 
 /// Lists the links of an item. `paths` are the files that are no items.

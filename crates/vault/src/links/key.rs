@@ -16,7 +16,7 @@ const KEY_BITS: u32 = 44;
 ///
 /// Of ten million different texts, one has the key of a given other text with a probability of one in a
 /// million. Then a link or an address that leads elsewhere is listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LinkKey(i64);
 
 impl LinkKey {
