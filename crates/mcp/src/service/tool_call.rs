@@ -31,13 +31,13 @@ pub enum CallProblem<E> {
     Failed(E),
 }
 
-/// Tools that a page may use.
+/// Tools that a page may use. Those that the operator disabled are in neither selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ToolSelection {
     /// Those that the peer would be offered as a client.
     Listed,
-    /// All of the program.
-    Known,
+    /// Those, and the tools that write, also if clients may not write.
+    WithWriting,
 }
 
 impl Service {
@@ -53,8 +53,8 @@ impl Service {
         self.run_work(peer, (tool, ToolSelection::Listed), arguments, work).await
     }
 
-    /// Runs `work` as [`run_as_tool`](Self::run_as_tool) does, also for a tool that is not offered to
-    /// clients: people may change their library on pages while agents may not.
+    /// Runs `work` as [`run_as_tool`](Self::run_as_tool) does, also for a tool that writes while clients may
+    /// not write: people may change their library on pages while agents may not.
     pub async fn run_as_person<T, E>(
         &self,
         peer: &Peer,
@@ -62,7 +62,7 @@ impl Service {
         arguments: &Value,
         work: impl AsyncFnOnce(&RequestContext) -> Result<T, E>,
     ) -> Result<T, CallProblem<E>> {
-        self.run_work(peer, (tool, ToolSelection::Known), arguments, work).await
+        self.run_work(peer, (tool, ToolSelection::WithWriting), arguments, work).await
     }
 
     async fn run_work<T, E>(
@@ -113,14 +113,13 @@ impl Service {
             context.ok_or_else(|| Failure::invalid_request("the session does not exist"))?;
         let call = Box::pin(async {
             let catalog = self.handler.tools();
-            let listing = self.tool_listing(&context);
-            let known = || catalog.entries().iter().find(|entry| entry.name == tool);
-            let tool = match (selection, known()) {
-                (ToolSelection::Known, Some(entry)) => entry,
-                (ToolSelection::Known | ToolSelection::Listed, _) => {
-                    catalog.find_tool(tool, &listing)?
-                }
-            };
+            if catalog.is_disabled(tool) {
+                let problem = format!("the tool `{tool}` is disabled on this server");
+                return Err(Failure::invalid_params(problem));
+            }
+            let mut listing = self.tool_listing(&context);
+            listing.include_write |= selection == ToolSelection::WithWriting;
+            let tool = catalog.find_tool(tool, &listing)?;
             self.admit_tool(&context, tool)?;
             Ok(work(&context.request_context(Input::default())).await)
         });

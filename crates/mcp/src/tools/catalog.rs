@@ -92,6 +92,11 @@ impl ToolCatalog {
         Ok(self)
     }
 
+    /// Returns true for a tool that the operator disabled.
+    pub(crate) fn is_disabled(&self, name: &str) -> bool {
+        self.by_name.get(name).is_some_and(|index| self.disabled.contains(index))
+    }
+
     /// Returns the listed tool with this dotted or underscored name. The error explains why there
     /// is none and names the closest match.
     pub fn find_tool(&self, name: &str, listing: &ToolListing) -> Result<&ToolEntry, Failure> {
