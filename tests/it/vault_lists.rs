@@ -1,7 +1,7 @@
 //! End-to-end tests of lists of notes by properties, tasks, links and files.
 
 use rusqlite::{Connection, OpenFlags};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use vademecum_store::Database;
 
 use crate::{
@@ -96,6 +96,11 @@ fn wrong_conditions_are_errors_that_help() {
         (json!({ "tasks": "late" }), "tasks: unknown variant `late`"),
         (json!({ "links": "dead" }), "links: unknown variant `dead`"),
         (json!({ "path": "/" }), "path: expected a file, a folder or a pattern"),
+        (json!({ "path": "a*".repeat(600) }), "path: expected at most 1000 characters, got 1200"),
+        (
+            json!({ "properties": (0..51).map(|it| (format!("p{it}"), json!(1))).collect::<Map<_, _>>() }),
+            "properties: expected at most 50, got 51",
+        ),
         (json!({ "tasks": "open", "sources": ["media"] }), "tasks: only `notes` has this"),
         (json!({ "tasks": "open", "as_of": "2026-01-01" }), "as_of: path, properties, tasks"),
     ] {
@@ -155,6 +160,10 @@ fn items_are_listed_by_their_files() {
         ("Dune", &["Dune"]),
         ("Log/*-02.md", &["2026-01-02"]),
         ("nowhere", &[]),
+        // The folders above are those of the server.
+        ("tmp", &[]),
+        ("/tmp/*", &[]),
+        ("*/vault/Projects/*", &[]),
     ] {
         assert_eq!(titles(&client, &json!({ "path": path })), expected, "{path}");
     }

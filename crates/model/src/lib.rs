@@ -48,7 +48,7 @@ pub use hit::{Highlight, Hit, Loc, ScoreType};
 pub use item_access::{ItemAccess, SourceAccess, matches_pattern, pattern_to_like};
 pub use item_ref::{Backlinks, ItemRef};
 pub use listing::{
-    Facet, FacetCounts, ItemName, ListOrder, ListRequest, ListedItem, Listing, NameForm, path_globs,
+    Facet, FacetCounts, ItemName, ListOrder, ListRequest, ListedItem, Listing, NameForm,
 };
 pub use month_name::month_number;
 pub use origin::{ContentOrigin, DerivedFrom, OriginSet, Provenance, UnknownOrigin};

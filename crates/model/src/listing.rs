@@ -17,7 +17,7 @@ pub struct ListRequest {
     pub filters: Filters,
     /// Notes: only those in this folder or below it. The names of nested folders are separated by `/`.
     pub folder: Option<String>,
-    /// Only items from the files that a path means, as described at [`path_globs`].
+    /// Only items from the files that a path below the imported folder means.
     pub path: Option<String>,
     /// Notes: only those whose properties pass all of these.
     pub properties: Vec<PropertyCondition>,
@@ -207,25 +207,6 @@ fn path_patterns(path: &str) -> Vec<String> {
     }
 }
 
-/// Returns the patterns, for GLOB, of the origins in lower case that a path means: with `*` and `?` any file
-/// that it matches, else the file, with any extension if it has none, or all files in the folder.
-pub fn path_globs(path: &str) -> Vec<String> {
-    let path =
-        path.trim().trim_start_matches("file://").trim_start_matches("./").to_ascii_lowercase();
-    let path = path.trim_end_matches(['/', '\\']).replace('/', std::path::MAIN_SEPARATOR_STR);
-    let begin = if Path::new(&path).is_absolute() {
-        "file:".to_owned()
-    } else {
-        format!("file:*{MAIN_SEPARATOR}")
-    };
-    let pattern = format!("{begin}{}", path.replace('[', "[[]"));
-    if path.contains(['*', '?']) {
-        return vec![pattern.clone(), format!("{pattern}#*")];
-    }
-    let folder = format!("{pattern}{MAIN_SEPARATOR}*");
-    vec![pattern.clone(), format!("{pattern}#*"), format!("{pattern}.?*"), folder]
-}
-
 /// Returns the forms of a web address that name the same page: with either scheme, and with or
 /// without the slash at its end and the part after `#`.
 fn url_forms(url: &str) -> Vec<String> {
@@ -262,17 +243,6 @@ mod tests {
         let sep = MAIN_SEPARATOR;
         assert_eq!(path_patterns("./a*b/c.md"), [format!("file:*{sep}a[*]b{sep}c.md")]);
         assert_eq!(path_patterns("c"), [format!("file:*{sep}c"), format!("file:*{sep}c.?*")]);
-    }
-
-    #[test]
-    fn path_means_file_folder_or_pattern() {
-        let sep = MAIN_SEPARATOR;
-        let globs = path_globs("Projects/House/");
-        assert!(globs.contains(&format!("file:*{sep}projects{sep}house{sep}*")), "{globs:?}");
-        assert!(globs.contains(&format!("file:*{sep}projects{sep}house.?*")), "{globs:?}");
-        let globs = path_globs("journal/2026-*.md");
-        assert_eq!(globs[0], format!("file:*{sep}journal{sep}2026-*.md"));
-        assert_eq!(globs.len(), 2, "{globs:?}");
     }
 
     #[test]

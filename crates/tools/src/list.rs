@@ -11,7 +11,7 @@ use vademecum_model::{
     Facet, Filters, LinkState, ListOrder, ListRequest, PropertyCondition, SourceName, TaskState,
     Timestamp,
 };
-use vademecum_vault::links::FilePaths;
+use vademecum_vault::links::{FilePaths, PathPattern};
 
 use super::{
     Tool, ToolOutput, ToolResult, ToolServices,
@@ -24,6 +24,8 @@ use super::{
 const DEFAULT_LIMIT: usize = 10;
 /// Maximum size of the items on a page without a `limit`, as JSON and as text, in bytes.
 const MAX_DEFAULT_PAGE_BYTES: usize = 3_800;
+/// Maximum number of properties, and of tags, that a list requires.
+const MAX_CONDITIONS: usize = 50;
 /// Maximum length of the beginning of a text, in characters.
 const SNIPPET_CHARS: usize = 80;
 /// Lists items.
@@ -142,14 +144,21 @@ impl Tool for KnowledgeList {
 impl KnowledgeList {
     /// Returns the conditions on paths, properties and tasks.
     fn conditions(&self) -> Result<ListRequest, CallError> {
+        let counts = [
+            ("properties", self.properties.as_ref().map_or(0, Map::len)),
+            ("tags", self.tags.as_ref().map_or(0, Vec::len)),
+        ];
+        if let Some((name, count)) = counts.into_iter().find(|(_, count)| *count > MAX_CONDITIONS) {
+            let problem = format!("{name}: expected at most {MAX_CONDITIONS}, got {count}");
+            return Err(CallError::Invalid(problem));
+        }
         let properties = self.properties.iter().flatten().map(|(name, value)| {
             PropertyCondition::parse(name, value)
                 .map_err(|problem| CallError::Invalid(format!("properties.{name}: {problem}")))
         });
         let path = self.path.clone();
-        if path.as_deref().is_some_and(|path| path.trim_matches(['/', '\\', '.', ' ']).is_empty()) {
-            let problem = "path: expected a file, a folder or a pattern such as `2026-*.md`";
-            return Err(CallError::Invalid(problem.to_owned()));
+        if let Some(problem) = path.as_deref().and_then(PathPattern::problem) {
+            return Err(CallError::Invalid(format!("path: {problem}")));
         }
         Ok(ListRequest {
             path,

@@ -19,6 +19,7 @@ mod link;
 mod masking;
 mod note_conditions;
 mod overview;
+mod path_pattern;
 mod properties;
 mod quotes;
 mod read;
@@ -35,6 +36,7 @@ pub use self::{
     link::{Link, LinkKind, LinkName, NameKind, StoredLink, StoredName},
     note_conditions::{NoteDetails, matching_items, read_note_details},
     overview::{LinkOverview, read_link_overview},
+    path_pattern::PathPattern,
     quotes::QuotingItem,
     read::{LinkLookup, LinkRows, read_link_rows},
     record::{

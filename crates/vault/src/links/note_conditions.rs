@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rusqlite::named_params;
 use serde_json::json;
-use vademecum_model::{ListRequest, PropertyCondition, PropertyValue, TaskState, path_globs};
+use vademecum_model::{ListRequest, PropertyCondition, PropertyValue, TaskState};
 use vademecum_source::{Source, SourceError};
 use vademecum_store::{Reader, StoreError};
 
-use super::{item_rows::ItemPlace, tasks::for_each_task};
+use super::{
+    item_rows::ItemPlace, link::read_place, path_pattern::PathPattern, tasks::for_each_task,
+};
 
 /// The values of a property, by item.
 const VALUES_SQL: &str = "SELECT link_items.item, note_properties.value
@@ -55,9 +57,7 @@ pub fn matching_items(
     };
     let name = source.name().as_str();
     if let Some(path) = &request.path {
-        let globs = json!(path_globs(path)).to_string();
-        let parameters = named_params! { ":source": name, ":globs": globs };
-        restrict(read_items(reader, include_str!("sql/items_of_path.sql"), parameters)?);
+        restrict(items_of_path(reader, name, &PathPattern::parse(path))?);
     }
     let of_source = named_params! { ":source": name };
     if let Some(state) = request.tasks {
@@ -78,6 +78,24 @@ pub fn matching_items(
         restrict(passing.map(|(item, _)| item).collect());
     }
     Ok(passing)
+}
+
+/// Returns the items of a source from files that a pattern means.
+fn items_of_path(
+    reader: &Reader<'_>,
+    source: &str,
+    pattern: &PathPattern,
+) -> Result<HashSet<String>, StoreError> {
+    let mut items = HashSet::new();
+    let of_source = named_params! { ":source": source };
+    reader.for_each_row(include_str!("sql/items_of_path.sql"), of_source, |row| {
+        let (_, space) = read_place(row)?;
+        if pattern.matches(row.get_ref("origin")?.as_str()?, &space) {
+            items.insert(row.get("item")?);
+        }
+        Ok(())
+    })?;
+    Ok(items)
 }
 
 fn read_items(

@@ -1,7 +1,5 @@
--- Items of a source whose origin matches one of the patterns in the JSON list :globs, in lower case.
-SELECT DISTINCT imported.item
+-- The items of a source, their origins, and the folder that was imported, as `link_items` has it.
+SELECT imported.item, imported.origin, coalesce(link_items.path, '') AS path, coalesce(space, '') AS space
 FROM imported
-WHERE imported.source = :source
-  AND EXISTS (
-      SELECT 1 FROM json_each(:globs) AS wanted WHERE lower(imported.origin) GLOB wanted.value
-  );
+LEFT JOIN link_items ON link_items.source = imported.source AND link_items.item = imported.item
+WHERE imported.source = :source;
