@@ -37,6 +37,8 @@ pub enum Change {
         id: ItemId,
         /// The version to restore, as listed by the journal.
         version: i64,
+        /// Expected present version; the change fails if the item is at another version.
+        present: Option<i64>,
     },
 }
 

@@ -20,7 +20,7 @@ fn changes_of_one_machine_travel_with_history() {
     settle(&machines);
     assert_equal(&machines);
     assert_eq!(machines[1].history_len(&id), 3);
-    let restore = Change::Restore { id: ItemId::Text(id.clone()), version: 2 };
+    let restore = Change::Restore { id: ItemId::Text(id.clone()), version: 2, present: None };
     machines[1].change(&restore).unwrap();
     settle(&machines);
     assert!(machines[0].contents()[&id].contains("one\\ntwo\\n"));
@@ -29,7 +29,7 @@ fn changes_of_one_machine_travel_with_history() {
     settle(&machines);
     assert!(machines[1].notes().is_empty());
     // The deletion can be undone on the other machine.
-    let version = Change::Restore { id: ItemId::Text(id.clone()), version: 4 };
+    let version = Change::Restore { id: ItemId::Text(id.clone()), version: 4, present: None };
     machines[1].change(&version).unwrap();
     settle(&machines);
     assert_eq!(machines[0].notes(), [id]);

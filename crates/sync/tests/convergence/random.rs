@@ -66,7 +66,7 @@ fn change_something(machine: &Machine, number: usize, rng: &mut Rng) -> Option<S
         (7, Some(id)) => machine.change(&edit(&id, Edit::Delete)),
         (8, Some(id)) => {
             let id = ItemId::Text(id);
-            machine.change(&Change::Restore { id, version: 1 })
+            machine.change(&Change::Restore { id, version: 1, present: None })
         }
         (9, Some(_)) => {
             let (origin, name) = (rng.below(4), rng.below(3));

@@ -22,6 +22,8 @@ pub struct KnowledgeRestore {
     uri: Uri,
     /// A version that knowledge.history lists.
     version: PositiveNumber,
+    /// Only if it is at this version now.
+    present_version: Option<PositiveNumber>,
 }
 
 impl Tool for KnowledgeRestore {
@@ -39,7 +41,10 @@ impl Tool for KnowledgeRestore {
     ) -> ToolResult<Self::Output> {
         let source = self.uri.source;
         let (id, _) = split_uri(self.uri);
-        let version = i64::try_from(self.version.0).unwrap_or(i64::MAX);
-        apply_change(services, call, Self::NAME, source, Change::Restore { id, version }).await
+        // A number above the range of versions matches no version.
+        let number = |version: PositiveNumber| i64::try_from(version.0).unwrap_or(i64::MAX);
+        let (version, present) = (number(self.version), self.present_version.map(number));
+        let change = Change::Restore { id, version, present };
+        apply_change(services, call, Self::NAME, source, change).await
     }
 }

@@ -80,7 +80,10 @@ pub fn apply_change(
         keep_import_base(writer, source.name(), &id.to_string(), &before.text)?;
     }
     let changed = match change {
-        Change::Restore { id, version } => restore_version(source, writer, id, *version)?,
+        Change::Restore { id, version, present } => {
+            check_present(source, (id, *present), before.as_ref())?;
+            restore_version(source, writer, id, *version)?
+        }
         Change::Add(_) | Change::Tag { .. } | Change::Edit { .. } => {
             source.apply_change(writer, change)?
         }
@@ -99,6 +102,23 @@ pub fn apply_change(
         }
     }
     Ok(changed)
+}
+
+/// Fails if an item is at another version than the expected one: an edit that its reader did not see would be lost.
+fn check_present(
+    source: &dyn Source,
+    (id, expected): (&ItemId, Option<i64>),
+    present: Option<&Snapshot>,
+) -> Result<(), SourceError> {
+    let stale = |expected, found| {
+        Err(SourceError::stale(&Uri::item(source.name(), id.to_string()), expected, found))
+    };
+    match (expected, present) {
+        (Some(expected), Some(found)) if found.version != expected => {
+            stale(expected, found.version)
+        }
+        (Some(_) | None, _) => Ok(()),
+    }
 }
 
 /// Replaces an item by an earlier version.

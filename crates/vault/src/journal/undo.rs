@@ -1,5 +1,7 @@
 //! Undoing changes that others may have followed.
 
+use std::collections::{HashMap, HashSet};
+
 use rusqlite::named_params;
 use serde::Serialize;
 use vademecum_model::{ChangeAction, ChangeAuthor, Filters, SourceName, Timestamp, Uri};
@@ -61,8 +63,12 @@ pub struct UndoSelection {
 impl UndoSelection {
     /// Returns true for a change that is selected by its item.
     fn selects(&self, entry: &JournalEntry) -> bool {
+        let is_client = |client: &String| entry.author.client.eq_ignore_ascii_case(client);
         let Some(item) = &self.item else { return true };
-        entry.item == *item && entry.author.tool != ChangeAuthor::PAGE_TOOL
+        entry.item == *item
+            && entry.changed_at >= self.since
+            && self.client.as_ref().is_none_or(is_client)
+            && entry.author.tool != ChangeAuthor::PAGE_TOOL
     }
 }
 
@@ -79,16 +85,21 @@ pub fn undo_changes(
         _ => entry.author.tool != author.tool && selection.selects(entry),
     };
     let (since, client) = (selection.since, selection.client.as_deref());
-    let mut meant =
-        writer.with_reader(|reader| list_changes(reader, source.name(), since, client))?;
+    let mut meant = writer.with_reader(|reader| match &selection.item {
+        Some(item) => entries_of_item(reader, source.name(), item),
+        None => list_changes(reader, source.name(), since, client),
+    })?;
     meant.retain(is_meant);
     let mut items: Vec<&str> = meant.iter().map(|entry| entry.item.as_str()).collect();
     items.sort_unstable();
     items.dedup();
+    let mut numbers_of: HashMap<&str, HashSet<i64>> = HashMap::new();
+    for entry in &meant {
+        numbers_of.entry(&entry.item).or_default().insert(entry.number);
+    }
     let mut undone = Vec::new();
     for item in items {
-        let numbers: Vec<i64> =
-            meant.iter().filter(|it| it.item == item).map(|it| it.number).collect();
+        let numbers = numbers_of.remove(item).unwrap_or_default();
         let outcome = undo_item(source, writer, item, &numbers, author)?;
         let uri = Uri::item(source.name(), item);
         undone.push(UndoneItem { uri, changes: numbers.len(), outcome });
@@ -101,7 +112,7 @@ fn undo_item(
     source: &dyn Source,
     writer: &Writer<'_>,
     item: &str,
-    numbers: &[i64],
+    numbers: &HashSet<i64>,
     author: &ChangeAuthor,
 ) -> Result<UndoOutcome, SourceError> {
     let present = writer.with_reader(|reader| Snapshot::read(source, reader, item))?;
@@ -138,7 +149,7 @@ fn undo_item(
 fn text_without(
     present: &Snapshot,
     entries: Vec<JournalEntry>,
-    numbers: &[i64],
+    numbers: &HashSet<i64>,
 ) -> Result<Result<String, &'static str>, SourceError> {
     let mut text = present.text.clone();
     let mut walk = VersionWalk::start(present, entries);

@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use serde_json::json;
 use vademecum_actors::CallError;
 use vademecum_mcp::RequestContext;
-use vademecum_model::{SourceName, Uri};
+use vademecum_model::SourceName;
 use vademecum_tools::{KnowledgeRestore, KnowledgeTag, NotesDelete, Tool as _, ToolRegistry};
 
 use super::{
@@ -48,26 +48,22 @@ pub(super) async fn change_selection(request: HttpRequest, body: web::Payload) -
     if needs_tags && tags.is_empty() {
         return refuse("Name the tags to add or to remove. Nothing was changed.".to_owned());
     }
-    let uris: Vec<&Uri> = items.iter().map(|item| &item.uri).collect();
-    let arguments = json!({ "action": action.as_str(), "items": uris, "tags": tags });
     let tools = &page.services.tools;
-    let changed = page.run_as_person(tool_name(action), &arguments, async |call| {
-        let mut outcomes = Vec::with_capacity(items.len());
-        for item in &items {
-            outcomes.push(change_item(tools, call, action, item, &tags).await);
-        }
-        Ok(outcomes)
-    });
-    match changed.await {
-        Ok(outcomes) => {
-            let outcomes = outcomes.into_iter().map(|it| it.err().map(|error| error.to_string()));
-            let changed =
-                ChangedSelection { action, items: items.into_iter().zip(outcomes).collect() };
-            let shown = selection_page(&page.form_context(), &changed);
-            page.respond_with_items(Section::Search, Ok(shown))
-        }
-        Err(problem) => page.respond(Section::Search, Err(problem)),
+    let mut changed = Vec::with_capacity(items.len());
+    // Each item is a call of its own, for the limits as in the audit log.
+    for item in items {
+        let arguments = json!({ "action": action.as_str(), "uri": item.uri, "tags": tags });
+        let change = page.run_as_person(tool_name(action), &arguments, async |call| {
+            change_item(tools, call, action, &item, &tags).await
+        });
+        changed.push(match change.await {
+            Ok(deleted_version) => (SelectedItem { deleted_version, ..item }, None),
+            Err(problem) => (item, Some(problem.text)),
+        });
     }
+    let changed = ChangedSelection { action, items: changed };
+    let shown = selection_page(&page.form_context(), &changed);
+    page.respond_with_items(Section::Search, Ok(shown))
 }
 
 /// Returns the tool whose right and limits an action needs.
@@ -79,33 +75,36 @@ fn tool_name(action: SelectionAction) -> &'static str {
     }
 }
 
+/// Changes an item. Returns its version in the trash, if it is there then.
 async fn change_item(
     tools: &ToolRegistry,
     call: &RequestContext,
     action: SelectionAction,
     item: &SelectedItem,
     tags: &[&str],
-) -> Result<(), CallError> {
-    let SelectedItem { uri, version } = item;
+) -> Result<Option<i64>, CallError> {
+    let SelectedItem { uri, version, deleted_version } = item;
     match action {
         SelectionAction::Tag => {
             let arguments = json!({ "uri": uri, "add": tags });
-            tools.run_tool_of_person::<KnowledgeTag>(&arguments, call).await.map(drop)
+            tools.run_tool_of_person::<KnowledgeTag>(&arguments, call).await.map(|_| None)
         }
         SelectionAction::Untag => {
             let arguments = json!({ "uri": uri, "remove": tags });
-            tools.run_tool_of_person::<KnowledgeTag>(&arguments, call).await.map(drop)
+            tools.run_tool_of_person::<KnowledgeTag>(&arguments, call).await.map(|_| None)
         }
         SelectionAction::Trash if uri.source != SourceName::Notes => {
             Err(CallError::Refused("only notes can be moved to the trash".to_owned()))
         }
         SelectionAction::Trash => {
             let arguments = json!({ "note_id": uri, "version": version });
-            tools.run_tool_of_person::<NotesDelete>(&arguments, call).await.map(drop)
+            let deleted = tools.run_tool_of_person::<NotesDelete>(&arguments, call).await?;
+            Ok(Some(deleted.item.version))
         }
         SelectionAction::Restore => {
-            let arguments = json!({ "uri": uri, "version": version });
-            tools.run_tool_of_person::<KnowledgeRestore>(&arguments, call).await.map(drop)
+            let present = deleted_version;
+            let arguments = json!({ "uri": uri, "version": version, "present_version": present });
+            tools.run_tool_of_person::<KnowledgeRestore>(&arguments, call).await.map(|_| None)
         }
     }
 }

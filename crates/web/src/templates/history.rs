@@ -30,8 +30,11 @@ pub(crate) struct HistoryPage {
 }
 
 impl HistoryPage {
-    /// Returns the version that a deleted item had before.
+    /// Returns the version that a deleted item had before. Only the first page has its last changes.
     fn version_before_deletion(&self) -> Option<i64> {
+        if self.offset > 0 {
+            return None;
+        }
         let mut changes = self.history.changes.iter().filter(|_| self.history.deleted);
         changes.next()?;
         let before = changes.find(|change| !is_deletion(change)).map(|change| change.version);
@@ -86,7 +89,8 @@ pub(crate) fn history_page(context: &FormContext, page: &HistoryPage) -> Page {
 }
 
 fn deleted_title(page: &HistoryPage) -> Option<String> {
-    let fields = page.history.changes.first()?.fields.as_ref()?;
+    let last = page.history.changes.first().filter(|_| page.offset == 0);
+    let fields = last?.fields.as_ref()?;
     let title = fields.iter().find(|field| field.field == "title")?;
     title.removed.clone().filter(|_| page.history.deleted)
 }
@@ -100,6 +104,8 @@ fn trash_notice(context: &FormContext, page: &HistoryPage) -> Markup {
             }
             @if page.may_write && let Some(version) = page.version_before_deletion() {
                 (restore_form(context, page, version, "Undo"))
+            } @else if page.offset > 0 {
+                p { a href=(history_path(&page.uri)) { "Its last versions" } }
             }
         }
     }
@@ -111,6 +117,7 @@ fn restore_form(context: &FormContext, page: &HistoryPage, version: i64, label: 
             (context.hidden_fields())
             input type="hidden" name="item" value=(page.uri);
             input type="hidden" name="version" value=(version);
+            input type="hidden" name="present" value=(page.history.version);
             button.quiet type="submit" aria-label={ (label) " (version " (version) ")" } { (label) }
         }
     }
@@ -165,5 +172,50 @@ pub(super) fn changed_fields(fields: &[FieldChange]) -> Markup {
                 @if let Some(added) = &field.added { ins { (added) } }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vademecum_model::Timestamp;
+
+    use super::*;
+
+    fn change(version: i64, action: ChangeAction) -> ItemChange {
+        let changed_at = Timestamp::parse("2026-01-31").unwrap();
+        let (client, tool, user, key, fields) = (None, None, None, None, None);
+        ItemChange { version, changed_at, action, client, tool, user, key, fields }
+    }
+
+    fn shown(offset: usize, changes: Vec<ItemChange>) -> String {
+        let uri = Uri::item(SourceName::Notes, "1");
+        let (total, next_offset) = (changes.len(), None);
+        let (version, deleted, oldest_version) = (9, true, Some(1));
+        let history = ItemHistory {
+            uri: uri.clone(),
+            version,
+            deleted,
+            oldest_version,
+            changes,
+            total,
+            next_offset,
+        };
+        let (user, may_write, compared) = ("ada".to_owned(), true, None);
+        let page = HistoryPage { uri, user, may_write, compared, offset, history };
+        let context = FormContext { csrf: String::new(), request: String::new() };
+        let page = history_page(&context, &page);
+        page.render()
+    }
+
+    #[test]
+    fn deletion_is_undone_on_the_first_page_only() {
+        let changes = || vec![change(3, ChangeAction::Changed), change(2, ChangeAction::Changed)];
+        let deleted = [vec![change(9, ChangeAction::Deleted)], changes()].concat();
+        let first = shown(0, deleted);
+        assert!(first.contains("Undo (version 3)"), "{first}");
+        assert!(first.contains("name=\"present\" value=\"9\""), "{first}");
+        let next = shown(50, changes());
+        assert!(!next.contains(">Undo<"), "{next}");
+        assert!(next.contains("Restore (version 2)"), "{next}");
     }
 }

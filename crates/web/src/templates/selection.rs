@@ -58,22 +58,28 @@ impl SelectionAction {
 pub(crate) struct SelectedItem {
     pub(crate) uri: Uri,
     pub(crate) version: Option<i64>,
+    /// Version after it was moved to the trash.
+    pub(crate) deleted_version: Option<i64>,
 }
 
 impl SelectedItem {
-    /// Reads the value of a form: the version, a colon and the URI.
+    /// Reads the value of a form: the version, for an item in the trash a slash and the version there, a colon and
+    /// the URI.
     pub(crate) fn parse(value: &str) -> Option<Self> {
-        let (version, uri) = value.split_once(':')?;
-        let version = match version {
-            "" => None,
-            version => Some(version.parse().ok()?),
+        let (versions, uri) = value.split_once(':')?;
+        let (version, deleted) = versions.split_once('/').unwrap_or((versions, ""));
+        let number = |text: &str| match text {
+            "" => Some(None),
+            text => Some(Some(text.parse::<i64>().ok()?)),
         };
-        Some(Self { uri: uri.parse().ok()?, version })
+        let (version, deleted_version) = (number(version)?, number(deleted)?);
+        Some(Self { uri: uri.parse().ok()?, version, deleted_version })
     }
 
     fn value(&self) -> String {
         let version = self.version.map(|version| version.to_string()).unwrap_or_default();
-        format!("{version}:{}", self.uri)
+        let deleted = self.deleted_version.map(|version| format!("/{version}"));
+        format!("{version}{}:{}", deleted.unwrap_or_default(), self.uri)
     }
 }
 
@@ -103,7 +109,8 @@ pub(super) fn selectable_entries(
                 button.quiet type="submit" name="action" value="trash" { "Move notes to trash" }
             }
             @for hit in hits {
-                @let item = SelectedItem { uri: whole(&hit.uri), version: hit.version };
+                @let uri = whole(&hit.uri);
+                @let item = SelectedItem { uri, version: hit.version, deleted_version: None };
                 div.selectable {
                     input type="checkbox" name="item" value=(item.value()) checked[is_selected]
                         aria-label={ "Select " (display_title(hit)) };
@@ -172,11 +179,12 @@ mod tests {
 
     #[test]
     fn selected_item_is_read_back() {
-        for version in [None, Some(3)] {
-            let item = SelectedItem { uri: Uri::item(SourceName::Notes, "a b"), version };
+        for (version, deleted_version) in [(None, None), (Some(3), None), (Some(3), Some(4))] {
+            let uri = Uri::item(SourceName::Notes, "a b");
+            let item = SelectedItem { uri, version, deleted_version };
             assert_eq!(SelectedItem::parse(&item.value()), Some(item));
         }
-        for wrong in ["", "1", "x:notes://1", "1:", ":nothing"] {
+        for wrong in ["", "1", "x:notes://1", "1/x:notes://1", "1:", ":nothing"] {
             assert_eq!(SelectedItem::parse(wrong), None, "{wrong}");
         }
     }
