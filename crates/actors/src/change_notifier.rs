@@ -77,8 +77,13 @@ impl ChangeNotifier {
 
     /// Returns a watch that has not checked yet. It polls nothing by itself.
     pub(super) fn watch(&self) -> LibraryWatch {
-        let detectors = self.stores.iter().map(|store| ChangeDetector::new(store)).collect();
-        let (replicas, stores) = (self.replicas.clone(), self.stores.clone());
+        self.watch_stores(&self.stores)
+    }
+
+    /// Returns a watch of these stores of the library.
+    pub(super) fn watch_stores(&self, stores: &[Arc<Store>]) -> LibraryWatch {
+        let detectors = stores.iter().map(|store| ChangeDetector::new(store)).collect();
+        let (replicas, stores) = (self.replicas.clone(), stores.to_vec());
         LibraryWatch { replicas, stores, detectors }
     }
 

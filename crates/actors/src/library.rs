@@ -21,7 +21,7 @@ use super::{
     CallContext, CallError, ItemLinks, LinkGraph, ListItems, ListPage, SourceHandle, TldwDirectory,
     aggregator::Aggregator,
     blocking_pool::BlockingPool,
-    change_notifier::ChangeNotifier,
+    change_notifier::{ChangeNotifier, LibraryWatch},
     derived_value::{DerivedSlot, DerivedValue},
     indexer::VectorIndexer,
     item_reading::ReadItemAndLinks,
@@ -50,6 +50,8 @@ pub struct Library {
     indexer: Option<Arc<VectorIndexer>>,
     /// Value that is computed from the items that this library has.
     derived: DerivedSlot,
+    /// What the first page shows of the library and of its imports.
+    overview: DerivedSlot,
     is_restricted: bool,
 }
 
@@ -112,6 +114,7 @@ impl Library {
             ledger,
             indexer,
             derived: DerivedSlot::default(),
+            overview: DerivedSlot::default(),
             is_restricted: false,
         }
     }
@@ -147,6 +150,7 @@ impl Library {
             event_loop: Arbiter::current(),
             aggregator: aggregator.start(),
             derived: DerivedSlot::default(),
+            overview: DerivedSlot::default(),
             is_restricted: true,
             ..self.clone()
         }
@@ -267,8 +271,22 @@ impl Library {
     /// Waits for the others that use the derived value, and checks whether the library has changed since
     /// it was kept. Fails if the blocking pool is overloaded.
     pub async fn derived_value(&self) -> Result<DerivedValue, CallError> {
-        let mut value = self.derived.lock().await;
-        let watch = value.take_watch().unwrap_or_else(|| self.change_notifier.watch());
+        self.check_slot(&self.derived, || self.change_notifier.watch()).await
+    }
+
+    /// Waits for the others that use the overview, which is a derived value of its own. It is dropped when the
+    /// library or its import ledger changes.
+    pub async fn overview(&self) -> Result<DerivedValue, CallError> {
+        self.check_slot(&self.overview, || self.change_notifier.watch_stores(&self.stores)).await
+    }
+
+    async fn check_slot(
+        &self,
+        slot: &DerivedSlot,
+        new_watch: impl FnOnce() -> LibraryWatch,
+    ) -> Result<DerivedValue, CallError> {
+        let mut value = slot.lock().await;
+        let watch = value.take_watch().unwrap_or_else(new_watch);
         let checked = self.spawn_blocking(move || value.check(watch)).await;
         checked.ok_or(CallError::Unavailable)
     }

@@ -40,7 +40,7 @@ pub use files::{
     walk_files,
 };
 pub use importer::{Importer, ParsedFile, Problem};
-pub use ledger::{ImportOutcome, Ledger, LedgerEntry, PartialDocument, TwoWayFolder};
+pub use ledger::{ImportOutcome, LastImport, Ledger, LedgerEntry, PartialDocument, TwoWayFolder};
 pub use notes::{
     InsertPlace, appended_text, edit_note_text, insert_text, replace_parts, set_properties,
 };

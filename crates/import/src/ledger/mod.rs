@@ -8,5 +8,5 @@ mod store;
 pub use self::{
     entry::{ImportOutcome, LedgerEntry},
     partial_document::PartialDocument,
-    store::{Ledger, TwoWayFolder},
+    store::{LastImport, Ledger, TwoWayFolder},
 };

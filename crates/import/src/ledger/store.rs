@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::named_params;
+use rusqlite::{Row, named_params};
 use serde::Serialize;
 use vademecum_model::Deadline;
 use vademecum_store::{Durability, Store, StoreError};
@@ -40,6 +40,22 @@ const MAX_SETTINGS_AGE: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct Ledger {
     store: Arc<Store>,
+}
+
+/// Files that were read within this time of each other belong to one import, in nanoseconds.
+const IMPORT_PAUSE: i64 = 10 * 60 * 1_000_000_000;
+
+/// The last import of files.
+#[derive(Clone, Debug)]
+pub struct LastImport {
+    /// Time at which its last file was read, in nanoseconds since 1970.
+    pub read_at: i64,
+    /// Number of files.
+    pub files: usize,
+    /// Number of files that could not be read.
+    pub failed_files: usize,
+    /// The last of these.
+    pub failed: Vec<LedgerEntry>,
 }
 
 /// A folder whose notes are written back: changes in the library are written to the files.
@@ -79,6 +95,32 @@ impl Ledger {
         }
         self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
             reader.query_all(include_str!("sql/files.sql"), &[], LedgerEntry::from_row)
+        })
+    }
+
+    /// Returns the last import, with at most `most` of its failed files; `None` if nothing was ever imported.
+    pub fn last_import(&self, most: usize) -> Result<Option<LastImport>, StoreError> {
+        if !self.store.may_have_rows() {
+            return Ok(None);
+        }
+        let count = |row: &Row<'_>, name: &str| {
+            Ok::<_, rusqlite::Error>(usize::try_from(row.get::<_, i64>(name)?).unwrap_or_default())
+        };
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
+            let parameters = named_params! { ":pause": IMPORT_PAUSE };
+            let sql = include_str!("sql/last_import.sql");
+            let last = reader.query_first(sql, parameters, |row| {
+                let (files, failed_files) = (count(row, "files")?, count(row, "failed")?);
+                let (read_at, failed) = (row.get("read_at")?, Vec::new());
+                let last = LastImport { read_at, files, failed_files, failed };
+                Ok((last, row.get::<_, i64>("began_at")?))
+            })?;
+            let Some((last, began_at)) = last else { return Ok(None) };
+            let parameters = named_params! { ":began_at": began_at, ":most": most };
+            let sql = include_str!("sql/failed_since.sql");
+            let failed = reader.query_all(sql, parameters, LedgerEntry::from_row)?;
+            Ok(Some(LastImport { failed, ..last }))
         })
     }
 

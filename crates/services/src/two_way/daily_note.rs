@@ -56,6 +56,37 @@ pub enum DailyNoteError {
     Sync(#[from] SyncError),
 }
 
+/// The daily note of a day: its file, or its title if it has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DailyNote {
+    /// Title: the name of the file, or the date.
+    pub title: String,
+    /// File in a two-way folder.
+    path: Option<PathBuf>,
+}
+
+impl DailyNote {
+    fn of_vault(path: PathBuf) -> Self {
+        let title = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Self { title, path: Some(path) }
+    }
+
+    fn of_date(now: NaiveDateTime) -> Self {
+        Self { title: now.format("%Y-%m-%d").to_string(), path: None }
+    }
+
+    /// Returns the note, if it is in the library.
+    pub async fn find(&self, library: &Library) -> Result<Option<ItemId>, DailyNoteError> {
+        let notes = library.source(SourceName::Notes).ok_or(SyncError::NoNotes)?;
+        if let Some(path) = &self.path {
+            return find_note(notes, path).await;
+        }
+        let name = ItemName::Title(self.title.clone());
+        let found = notes.find_items(name, 1, Deadline::after(FIND_TIMEOUT)).await;
+        Ok(found.map_err(SyncError::from)?.into_iter().next().map(|hit| hit.id))
+    }
+}
+
 /// The file of the daily note in a vault.
 struct VaultDay {
     folder: TwoWayFolder,
@@ -85,21 +116,20 @@ impl FollowedFolders {
         place: InsertPlace,
         text: String,
     ) -> Result<Change, DailyNoteError> {
-        let notes = library.source(SourceName::Notes).ok_or(SyncError::NoNotes)?;
         let now = Local::now().naive_local();
-        let folders = self.read_two_way_folders(user, library).await.map_err(SyncError::from)?;
-        let read = library.spawn_blocking(move || find_day(folders, now)).await;
-        let day = read.ok_or(SyncError::Busy)??;
-        let Some(day) = day else { return change_of_titled_note(notes, now, place, text).await };
+        let Some(day) = self.find_vault_day(user, library, now).await? else {
+            return change_of_titled_note(library, &DailyNote::of_date(now), place, text).await;
+        };
         let path = day.folder.path.join(&day.relative);
-        let mut known = find_note(notes, &path).await?;
+        let daily = DailyNote::of_vault(path.clone());
+        let mut known = daily.find(library).await?;
         if known.is_none() && day.exists {
             // Another program has just created it.
             let lock = SyncLock::acquire(library, LOCK_TIMEOUT).await?;
             let progress = no_progress();
             sync_folder(library, &day.folder, SyncScope::All, self.limits(), &progress, &lock)
                 .await?;
-            known = find_note(notes, &path).await?;
+            known = daily.find(library).await?;
         }
         match known {
             Some(id) => Ok(edit_of_note(id, Some(path), place, text)),
@@ -109,6 +139,31 @@ impl FollowedFolders {
             ))),
             None => new_file(&day, &path, &place, &text),
         }
+    }
+
+    /// Returns the daily note of today, in the time zone of this computer, which need not exist.
+    pub async fn daily_note(
+        &self,
+        user: &UserId,
+        library: &Library,
+    ) -> Result<DailyNote, DailyNoteError> {
+        let now = Local::now().naive_local();
+        let day = self.find_vault_day(user, library, now).await?;
+        Ok(day.map_or_else(
+            || DailyNote::of_date(now),
+            |day| DailyNote::of_vault(day.folder.path.join(&day.relative)),
+        ))
+    }
+
+    async fn find_vault_day(
+        &self,
+        user: &UserId,
+        library: &Library,
+        now: NaiveDateTime,
+    ) -> Result<Option<VaultDay>, DailyNoteError> {
+        let folders = self.read_two_way_folders(user, library).await.map_err(SyncError::from)?;
+        let read = library.spawn_blocking(move || find_day(folders, now)).await;
+        read.ok_or(SyncError::Busy)?
     }
 }
 
@@ -195,19 +250,16 @@ async fn find_note(notes: &SourceHandle, path: &Path) -> Result<Option<ItemId>, 
 
 /// Returns the change of the note whose title is the date, which has no file.
 async fn change_of_titled_note(
-    notes: &SourceHandle,
-    now: NaiveDateTime,
+    library: &Library,
+    daily: &DailyNote,
     place: InsertPlace,
     text: String,
 ) -> Result<Change, DailyNoteError> {
-    let title = now.format("%Y-%m-%d").to_string();
-    let name = ItemName::Title(title.clone());
-    let found = notes.find_items(name, 1, Deadline::after(FIND_TIMEOUT)).await;
-    if let Some(hit) = found.map_err(SyncError::from)?.into_iter().next() {
-        return Ok(edit_of_note(hit.id, None, place, text));
+    if let Some(id) = daily.find(library).await? {
+        return Ok(edit_of_note(id, None, place, text));
     }
     let content = first_text("", None, &place, &text)?;
-    let note = NoteDraft { title, content, ..NoteDraft::default() };
+    let note = NoteDraft { title: daily.title.clone(), content, ..NoteDraft::default() };
     Ok(Change::Add(Box::new(Draft {
         origin: String::new(),
         digest: String::new(),

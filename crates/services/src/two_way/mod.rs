@@ -11,7 +11,7 @@ mod note_file;
 mod sync;
 mod write_back;
 
-pub use daily_note::DailyNoteError;
+pub use daily_note::{DailyNote, DailyNoteError};
 pub use folders::{FollowedFolders, NoteFileStatus};
 pub use follow::follow_folders;
 pub use sync::{SyncLock, SyncScope, sync_folder};

@@ -1,22 +1,32 @@
 //! The first page.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use futures_util::future::join;
+use serde_json::json;
 use vademecum_accounts::audit::AuditFilter;
-use vademecum_model::{Deadline, Facet, Filters, ListRequest, SourceName, Timestamp, Uri};
+use vademecum_actors::Library;
+use vademecum_model::{Deadline, Facet, ListRequest, SourceName, Timestamp, Uri};
+use vademecum_services::two_way::DailyNote;
+use vademecum_tools::{KnowledgeList, Tool as _};
+use vademecum_vault::journal::JournalEntry;
 
 use super::{
     imports::{may_upload, read_last_import},
-    page_request::{PageProblem, PageRequest, TRANSPORT},
+    page_request::{PageProblem, PageRequest, TRANSPORT, list_items},
 };
-use crate::templates::{AgentChange, ClientReading, HomePage, Page, Section, home_page};
+use crate::templates::{
+    AgentChange, ClientReading, HomePage, LibraryOverview, Page, Section, home_page,
+};
 
 /// Number of items on the first page.
 const NEWEST: usize = 12;
-/// Maximum number of items of today among which the daily note is looked for.
-const MAX_DAILY: usize = 100;
 /// Time before now of which the page shows what agents did.
 pub(super) const AGENT_TIME: Duration = Duration::from_hours(24);
 /// Maximum number of changes of a source, and of items on the page.
@@ -38,73 +48,118 @@ pub(super) async fn show_home(request: HttpRequest) -> HttpResponse {
 }
 
 async fn build_home(page: &PageRequest) -> Result<Page, PageProblem> {
-    let request = ListRequest {
-        take: NEWEST,
-        facets: vec![Facet::Sources, Facet::Tags],
-        ..ListRequest::default()
-    };
-    let list = page.list(SourceName::ALL.to_vec(), request, 0).await?;
-    let today: String = Timestamp::now().to_string().chars().take(10).collect();
-    let is_empty = list.total == 0;
+    let overview = read_overview(page).await?;
+    let is_empty = overview.list.total == 0;
     let mut home = HomePage {
-        list,
+        agent_changes: group_changes(&overview.client_changes),
+        overview,
         forms: page.may_write().then(|| page.form_context()),
         may_upload: may_upload(page),
-        daily_note: None,
-        today,
-        agent_changes: Vec::new(),
-        titles: std::collections::HashMap::new(),
+        titles: HashMap::new(),
         reading: Vec::new(),
-        imports: None,
     };
     if !is_empty {
-        home.daily_note = find_daily_note(page, &home.today).await?;
-        let (changes, reading) = join(read_agent_changes(page), read_calls(page)).await;
-        (home.agent_changes, home.reading) = (changes, reading);
+        home.reading = read_calls(page).await;
         let items: Vec<Uri> = home.agent_changes.iter().map(|it| it.uri.clone()).collect();
         if !items.is_empty() {
             let library = page.services.library(page.principal());
             let graph = library.link_graph(Deadline::after(SIDE_TIMEOUT));
             home.titles = graph.titles_of(&items).await.unwrap_or_default();
         }
-        home.imports = read_last_import(page).await;
     }
     Ok(home_page(&home))
 }
 
-/// Returns the note that has the date of today as its title, among those that were changed today.
-async fn find_daily_note(page: &PageRequest, today: &str) -> Result<Option<Uri>, PageProblem> {
-    let filters = Filters { after: Timestamp::parse(today).ok(), ..Filters::default() };
-    let request = ListRequest { take: MAX_DAILY, filters, ..ListRequest::default() };
-    let list = page.list(vec![SourceName::Notes], request, 0).await?;
-    let found = list.hits.into_iter().find(|hit| hit.title.as_deref() == Some(today));
-    Ok(found.map(|hit| hit.uri))
+/// Returns what the page shows of the whole library. It is read once and kept until the library, its imports
+/// or the day change.
+async fn read_overview(page: &PageRequest) -> Result<Arc<LibraryOverview>, PageProblem> {
+    let library = page.services.library(page.principal());
+    let arguments = json!({ "limit": NEWEST, "facets": [Facet::Sources, Facet::Tags] });
+    let read = page.run(KnowledgeList::NAME, &arguments, async |call| {
+        let daily = find_daily_note(page, &library).await;
+        let mut kept = library.overview().await?;
+        let mut is_complete = true;
+        let overview = match kept.get::<LibraryOverview>() {
+            Some(known) if known.daily == daily => known,
+            Some(known) => {
+                let daily_note = locate(daily.as_ref(), &library).await;
+                Arc::new(LibraryOverview { daily, daily_note, ..(*known).clone() })
+            }
+            None => {
+                let request = ListRequest {
+                    take: NEWEST,
+                    facets: vec![Facet::Sources, Facet::Tags],
+                    ..ListRequest::default()
+                };
+                let list = list_items(&library, (SourceName::ALL.to_vec(), request, 0), call);
+                let (list, imports) = join(list, read_last_import(page)).await;
+                let (list, changes) = (list?, read_client_changes(&library).await);
+                // What could not be read may be complete at the next call.
+                is_complete = list.failed.is_empty() && imports.is_ok() && changes.is_some();
+                Arc::new(LibraryOverview {
+                    list: Arc::new(list),
+                    client_changes: changes.unwrap_or_default().into(),
+                    imports: imports.unwrap_or_default(),
+                    daily_note: locate(daily.as_ref(), &library).await,
+                    daily,
+                })
+            }
+        };
+        if is_complete {
+            kept.keep(Arc::clone(&overview));
+        }
+        call.items.record(overview.list.hits.iter().map(|hit| &hit.uri));
+        Ok(overview)
+    });
+    read.await
 }
 
-/// Returns the items that agents changed in the last hours, the last first; none if they cannot be read.
-async fn read_agent_changes(page: &PageRequest) -> Vec<AgentChange> {
-    let library = page.services.library(page.principal());
+/// Returns the daily note of today, as the tool that writes to it finds it.
+async fn find_daily_note(page: &PageRequest, library: &Library) -> Option<DailyNote> {
+    let folders = &page.services.tools.services().folders;
+    let found = folders.daily_note(&page.login.user, library).await;
+    found.inspect_err(|error| tracing::debug!(%error, "the daily note is not shown")).ok()
+}
+
+async fn locate(daily: Option<&DailyNote>, library: &Library) -> Option<Uri> {
+    let found = daily?.find(library).await.ok().flatten();
+    found.map(|id| Uri::item(SourceName::Notes, id.to_string()))
+}
+
+/// Returns the last changes by clients, the last first; `None` if they cannot be read.
+async fn read_client_changes(library: &Library) -> Option<Vec<JournalEntry>> {
     let (since, deadline) = (Timestamp::before_now(AGENT_TIME), Deadline::after(SIDE_TIMEOUT));
-    let mut changes: Vec<AgentChange> = Vec::new();
+    let mut changes = Vec::new();
     for source in SourceName::ALL.into_iter().filter_map(|source| library.source(source)) {
-        if !source.has_store() {
-            continue;
-        }
-        let read = source.list_client_changes(since, MAX_CHANGES, deadline.clone()).await;
-        for entry in read.unwrap_or_default() {
-            let uri = Uri::item(entry.source, entry.item);
-            let is_known =
-                |it: &&mut AgentChange| it.uri == uri && it.client == entry.author.client;
-            if let Some(known) = changes.iter_mut().find(is_known) {
-                known.count += 1;
-            } else {
-                let client = entry.author.client;
-                let (action, changed_at) = (entry.action, entry.changed_at);
-                changes.push(AgentChange { uri, client, action, changed_at, count: 1 });
-            }
+        if source.has_store() {
+            let read = source.list_client_changes(since, MAX_CHANGES, deadline.clone()).await;
+            changes.extend(read.ok()?);
         }
     }
-    changes.sort_by_key(|change| std::cmp::Reverse(change.changed_at));
+    changes.sort_by_key(|change| Reverse(change.changed_at));
+    Some(changes)
+}
+
+/// Returns the items that agents changed in the last hours, the last first.
+fn group_changes(entries: &[JournalEntry]) -> Vec<AgentChange> {
+    let since = Timestamp::before_now(AGENT_TIME);
+    let mut changes: Vec<AgentChange> = Vec::new();
+    let mut places: HashMap<(SourceName, &str, &str), usize> = HashMap::new();
+    for entry in entries.iter().filter(|entry| entry.changed_at >= since) {
+        let client = entry.author.client.as_str();
+        let place = *places.entry((entry.source, &entry.item, client)).or_insert(changes.len());
+        if let Some(known) = changes.get_mut(place) {
+            known.count += 1;
+            continue;
+        }
+        changes.push(AgentChange {
+            uri: Uri::item(entry.source, entry.item.clone()),
+            client: client.to_owned(),
+            action: entry.action,
+            changed_at: entry.changed_at,
+            count: 1,
+        });
+    }
     changes.truncate(MAX_CHANGED_ITEMS);
     changes
 }
@@ -136,7 +191,7 @@ async fn read_calls(page: &PageRequest) -> Vec<ClientReading> {
         .into_iter()
         .map(|(client, (calls, items))| ClientReading { client, calls, items })
         .collect();
-    reading.sort_by_key(|reading| std::cmp::Reverse(reading.calls));
+    reading.sort_by_key(|reading| Reverse(reading.calls));
     reading.truncate(MAX_CHANGED_ITEMS);
     reading
 }

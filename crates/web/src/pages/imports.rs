@@ -7,7 +7,7 @@ use std::{
 };
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use vademecum_actors::Library;
+use vademecum_actors::{CallError, Library};
 use vademecum_core::{audit::AuditOutcome, auth::Right};
 use vademecum_import::{ImportOutcome, Ledger, LedgerEntry, describe_unsupported};
 use vademecum_model::Timestamp;
@@ -165,45 +165,36 @@ impl PathNames {
     }
 }
 
-/// Files that were read within this time of each other belong to one import, in nanoseconds.
-const IMPORT_PAUSE: i64 = 10 * 60 * 1_000_000_000;
 /// Number of failed files of the last import that are listed.
 const MAX_FAILED: usize = 3;
 
 /// Returns the outcome of the last import; `None` without one, and for users who do not see all items.
-pub(super) async fn read_last_import(page: &PageRequest) -> Option<LastImport> {
+pub(super) async fn read_last_import(page: &PageRequest) -> Result<Option<LastImport>, CallError> {
     let library = page.services.library(page.principal());
     if library.is_restricted() {
-        return None;
+        return Ok(None);
     }
     let ledger = library.ledger();
-    let mut entries = web::block(move || ledger.all_entries()).await.ok()?.ok()?;
-    entries.retain(|entry| entry.outcome != ImportOutcome::Missing);
-    entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.read_at));
-    let newest = entries.first()?.read_at;
-    let mut before = newest;
-    let mut last: Vec<&LedgerEntry> = Vec::new();
-    for entry in &entries {
-        if before - entry.read_at > IMPORT_PAUSE {
-            break;
-        }
-        before = entry.read_at;
-        last.push(entry);
-    }
+    let read = library.spawn_blocking(move || ledger.last_import(MAX_FAILED)).await;
+    let read = read.ok_or(CallError::Unavailable)?;
+    let read = read.map_err(|error| {
+        tracing::warn!(%error, "the last import is not shown");
+        CallError::Unavailable
+    });
+    let Some(last) = read? else { return Ok(None) };
     let paths = PathNames::of(page, &library);
-    let failed = || last.iter().filter(|entry| entry.outcome == ImportOutcome::Skipped);
-    let describe = |entry: &LedgerEntry| {
+    let failed = last.failed.iter().map(|entry| {
         let file = describe_file(entry, &paths);
         (file.path, file.details)
-    };
+    });
     #[expect(clippy::cast_precision_loss, reason = "the page shows minutes")]
-    let seconds = newest as f64 / 1e9;
-    Some(LastImport {
-        read_at: Timestamp::from_unix_seconds(seconds)?,
-        files: last.len(),
-        failed: failed().take(MAX_FAILED).map(|entry| describe(entry)).collect(),
-        failed_files: failed().count(),
-    })
+    let seconds = last.read_at as f64 / 1e9;
+    Ok(Timestamp::from_unix_seconds(seconds).map(|read_at| LastImport {
+        read_at,
+        files: last.files,
+        failed: failed.collect(),
+        failed_files: last.failed_files,
+    }))
 }
 
 fn summarize(entries: &[LedgerEntry], only: String, offset: usize, paths: &PathNames) -> Imports {

@@ -2,11 +2,11 @@
 
 use actix_web::{
     HttpMessage as _, HttpRequest, HttpResponse,
-    http::{StatusCode, header},
+    http::{Method, StatusCode, header},
     web,
 };
 use serde_json::{Value, json};
-use vademecum_actors::{CallContext, CallError, ListItems, ListPage};
+use vademecum_actors::{CallContext, CallError, Library, ListItems, ListPage};
 use vademecum_core::auth::Right;
 use vademecum_mcp::{
     CallProblem, Peer, PeerConnection, ReplyStatus, RequestContext, RequestDefaults,
@@ -106,7 +106,10 @@ impl PageRequest {
         let login = match browser.find_session().await {
             Ok(Some(login)) => login,
             Ok(None) => {
-                let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+                // A form has no page of its own.
+                let path =
+                    request.uri().path_and_query().filter(|_| *request.method() == Method::GET);
+                let path = path.map_or("/", |path| path.as_str());
                 let query = LoginTarget::page(path).to_request();
                 return Err(redirect(&format!("{}?{query}", Endpoint::Login.path())));
             }
@@ -216,10 +219,7 @@ impl PageRequest {
         let library = self.services.library(self.principal());
         let arguments = json!({ "sources": sources, "limit": request.take, "offset": offset });
         let page = self.run(KnowledgeList::NAME, &arguments, async |call| {
-            let context = CallContext::from_request(call);
-            let snippet_length = SNIPPET_LENGTH;
-            let list = ListItems { sources, request, offset, snippet_length, as_of: None, context };
-            let page = library.list_items(list).await?;
+            let page = list_items(&library, (sources, request, offset), call).await?;
             call.items.record(page.hits.iter().map(|hit| &hit.uri));
             Ok(page)
         });
@@ -266,6 +266,18 @@ impl PageRequest {
         };
         page_response(status, &page.framed(frame), "")
     }
+}
+
+/// Lists items of a library for a call.
+pub(super) async fn list_items(
+    library: &Library,
+    (sources, request, offset): (Vec<SourceName>, ListRequest, usize),
+    call: &RequestContext,
+) -> Result<ListPage, CallError> {
+    let context = CallContext::from_request(call);
+    let snippet_length = SNIPPET_LENGTH;
+    let list = ListItems { sources, request, offset, snippet_length, as_of: None, context };
+    library.list_items(list).await
 }
 
 /// Returns the status of a page whose call failed.

@@ -1,12 +1,13 @@
 //! The first page: where one starts. What changed last, what agents did today, what was imported; for an
 //! empty library, how to fill it.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use maud::{Markup, html};
 use vademecum_actors::ListPage;
 use vademecum_model::{ChangeAction, Facet, Timestamp, Uri};
-use vademecum_services::permalink::item_path;
+use vademecum_services::{permalink::item_path, two_way::DailyNote};
+use vademecum_vault::journal::JournalEntry;
 
 use super::{
     FormContext, Page,
@@ -20,26 +21,34 @@ pub(crate) const UNDO_PATH: &str = "/edit/undo";
 /// Number of tags.
 const MAX_TAGS: usize = 24;
 
+/// What the first page shows of the whole library.
+#[derive(Clone, Debug)]
+pub(crate) struct LibraryOverview {
+    /// The items that changed last, with the tags and sources of all.
+    pub(crate) list: Arc<ListPage>,
+    /// Changes by clients in the hours before it was read, the last first.
+    pub(crate) client_changes: Arc<[JournalEntry]>,
+    pub(crate) imports: Option<LastImport>,
+    /// The daily note of today, if its vault can be read.
+    pub(crate) daily: Option<DailyNote>,
+    /// The item that is this note, if it exists.
+    pub(crate) daily_note: Option<Uri>,
+}
+
 /// What the first page shows.
 #[derive(Debug)]
 pub(crate) struct HomePage {
-    /// The items that changed last, with the tags and sources of all.
-    pub(crate) list: ListPage,
+    pub(crate) overview: Arc<LibraryOverview>,
     /// Hidden fields of forms, if the user may change items.
     pub(crate) forms: Option<FormContext>,
     /// Whether the user may add files.
     pub(crate) may_upload: bool,
-    /// Today, as `2026-01-31`.
-    pub(crate) today: String,
-    /// Note with this title.
-    pub(crate) daily_note: Option<Uri>,
     /// Items that agents changed today, the last first.
     pub(crate) agent_changes: Vec<AgentChange>,
     /// Titles of the items.
     pub(crate) titles: HashMap<Uri, String>,
     /// What clients read today.
     pub(crate) reading: Vec<ClientReading>,
-    pub(crate) imports: Option<LastImport>,
 }
 
 /// Changes that a client made to an item today.
@@ -74,7 +83,8 @@ pub(crate) struct LastImport {
 
 /// Returns the first page of a library.
 pub(crate) fn home_page(home: &HomePage) -> Page {
-    let content = if home.list.total == 0 { empty_library(home) } else { library_start(home) };
+    let content =
+        if home.overview.list.total == 0 { empty_library(home) } else { library_start(home) };
     Page::new("Library", content)
 }
 
@@ -104,18 +114,18 @@ fn empty_library(home: &HomePage) -> Markup {
 }
 
 fn library_start(home: &HomePage) -> Markup {
-    let tags = home.list.facet(Facet::Tags);
+    let tags = home.overview.list.facet(Facet::Tags);
     html! {
         h1 { "Your library" }
         (daily_note(home))
         (agents_today(home))
-        (last_import(home.imports.as_ref()))
+        (last_import(home.overview.imports.as_ref()))
         h2 { "Last changed" }
-        @for hit in &home.list.hits { (entry(hit, "")) }
+        @for hit in &home.overview.list.hits { (entry(hit, "")) }
         p { a href="/timeline" { "All items, by month" } }
         h2 { "All" }
         ul.tiles {
-            @for (source, items) in home.list.facet(Facet::Sources) {
+            @for (source, items) in home.overview.list.facet(Facet::Sources) {
                 li {
                     a href=(path_with("/timeline", [("source", source.as_str())])) {
                         strong { (count(*items)) }
@@ -132,13 +142,15 @@ fn library_start(home: &HomePage) -> Markup {
 }
 
 fn daily_note(home: &HomePage) -> Markup {
-    let new = path_with("/new", [("title", home.today.as_str())]);
+    let new = path_with("/new", [("daily", "1")]);
+    let overview = &home.overview;
+    let can_write = home.forms.is_some() && overview.daily.is_some();
     html! {
         p.tools {
-            @match (&home.daily_note, &home.forms) {
+            @match (&overview.daily_note, can_write) {
                 (Some(note), _) => a href=(item_path(note, None)) { "Today’s note" },
-                (None, Some(_)) => a href=(new) { "Write today’s note" },
-                (None, None) => "",
+                (None, true) => a href=(new) { "Write today’s note" },
+                (None, false) => "",
             }
             @if home.forms.is_some() { a href="/new" { "New note" } }
             @if home.may_upload { a href="/imports" { "Add files" } }

@@ -60,7 +60,9 @@ pub(crate) use health::{Health, health_page};
 pub(crate) use history::{
     HISTORY_PREFIX, HistoryPage, VERSIONS_PER_PAGE, history_page, history_path,
 };
-pub(crate) use home::{AgentChange, ClientReading, HomePage, LastImport, UNDO_PATH, home_page};
+pub(crate) use home::{
+    AgentChange, ClientReading, HomePage, LastImport, LibraryOverview, UNDO_PATH, home_page,
+};
 pub(crate) use imports::{
     FILES_PER_PAGE, ImportedFile, Imports, REMOVE_UPLOAD_PATH, UPLOAD_PATH, imports_page,
 };
