@@ -99,6 +99,7 @@ mod origin_check;
 mod output_size;
 mod overload;
 mod page_edits;
+mod page_limits;
 mod pages;
 mod passkeys;
 mod past_items;

@@ -132,9 +132,19 @@ impl Browser {
         body: web::Payload,
         max_bytes: usize,
     ) -> Result<Option<PageForm>, HttpResponse> {
-        let body = read_body(request, body, &self.state, max_bytes).await?;
-        let form = PageForm::parse(&body.bytes);
+        let form = self.read_sent_form(request, body, max_bytes).await?;
         Ok(self.is_own_form(form.get("csrf")).then_some(form))
+    }
+
+    /// Reads a form with at most `max_bytes`, wherever it comes from.
+    pub(crate) async fn read_sent_form(
+        &self,
+        request: &HttpRequest,
+        body: web::Payload,
+        max_bytes: usize,
+    ) -> Result<PageForm, HttpResponse> {
+        let body = read_body(request, body, &self.state, max_bytes).await?;
+        Ok(PageForm::parse(&body.bytes))
     }
 
     /// Returns true if this token is that of a form which this browser was shown.

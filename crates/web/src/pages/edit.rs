@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use serde_json::{Map, Value, json};
-use vademecum_actors::CallError;
+use vademecum_actors::{CallError, error_chain};
 use vademecum_model::{
     ChangeAuthor, Deadline, DraftBody, ItemId, MAX_CONTENT_CHARS, NoteDraft, SourceName, Timestamp,
     Uri,
 };
 use vademecum_services::permalink::{ITEM_PREFIX, item_path, parse_item_path};
+use vademecum_services::two_way::NoteFileStatus;
 use vademecum_tools::{
-    KnowledgeGet, KnowledgeRestore, KnowledgeTag, NotesCreate, NotesDelete, NotesUpdate, Tool as _,
+    KnowledgeGet, KnowledgeRestore, KnowledgeTag, NotesAppend, NotesCreate, NotesDelete,
+    NotesUpdate, Tool as _,
 };
 
 use vademecum_vault::journal::{UndoOutcome, UndoSelection};
@@ -22,6 +24,7 @@ use super::{
     form_text::{form_text, text_of_form},
     history::render_difference,
     home::AGENT_TIME,
+    kept_text::open_text_form,
     page_request::{PageProblem, PageRequest},
 };
 use crate::templates::{
@@ -89,13 +92,29 @@ pub(super) async fn show_new_note(request: HttpRequest) -> HttpResponse {
         return page.respond(Section::NewNote, Err(PageProblem::read_only()));
     }
     let text = |name: &str| page.query.get(name).to_owned();
-    let editor = EditorPage { title: text("title"), tags: text("tags"), ..EditorPage::default() };
-    page.respond(Section::NewNote, Ok(editor_page(&page.form_context(), &editor)))
+    let editor = if text("daily").is_empty() {
+        Ok(EditorPage { title: text("title"), tags: text("tags"), ..EditorPage::default() })
+    } else {
+        open_daily_note(&page).await
+    };
+    let editor = editor.map(|editor| editor_page(&page.form_context(), &editor));
+    page.respond(Section::NewNote, editor)
+}
+
+/// Returns the editor of the daily note, which does not exist yet.
+async fn open_daily_note(page: &PageRequest) -> Result<EditorPage, PageProblem> {
+    let library = page.services.library(page.principal());
+    let folders = &page.services.tools.services().folders;
+    let daily = folders.daily_note(&page.login.user, &library).await.map_err(|error| {
+        let text = format!("The daily note cannot be found: {}.", error_chain(&error));
+        PageProblem::new(StatusCode::CONFLICT, text)
+    })?;
+    Ok(EditorPage { title: daily.title, is_daily: true, ..EditorPage::default() })
 }
 
 /// Saves a note or a new one, or shows how its text will look.
 pub(super) async fn save_note(request: HttpRequest, body: web::Payload) -> HttpResponse {
-    let (page, form) = match PageRequest::open_form(&request, body, MAX_TEXT_FORM_BYTES).await {
+    let (page, form) = match open_text_form(&request, body, MAX_TEXT_FORM_BYTES).await {
         Ok(opened) => opened,
         Err(answer) => return answer,
     };
@@ -118,7 +137,7 @@ pub(super) async fn save_note(request: HttpRequest, body: web::Payload) -> HttpR
 }
 
 /// Reads the fields of the editor; `None` if it names an item that is no note.
-fn read_editor(form: &PageForm) -> Option<EditorPage> {
+pub(super) fn read_editor(form: &PageForm) -> Option<EditorPage> {
     let text = |name: &str| form.get(name).to_owned();
     let item = match form.get("item") {
         "" => None,
@@ -130,7 +149,8 @@ fn read_editor(form: &PageForm) -> Option<EditorPage> {
     };
     let content = form_text(form.get("content"));
     let (title, tags) = (text("title"), text("tags"));
-    Some(EditorPage { item, version, title, content, tags, ..EditorPage::default() })
+    let is_daily = item.is_none() && !form.get("daily").is_empty();
+    Some(EditorPage { item, version, title, content, tags, is_daily, ..EditorPage::default() })
 }
 
 /// Returns the tags of a list that is separated by commas.
@@ -147,7 +167,14 @@ async fn create_note(page: &PageRequest, editor: EditorPage) -> HttpResponse {
         "content": editor.content,
         "tags": split_tags(&editor.tags),
     });
-    match page.write::<NotesCreate>(&arguments).await {
+    let written = if editor.is_daily {
+        // The tool makes the note as its vault has it, or adds to one that was made meanwhile.
+        let arguments = json!({ "content": editor.content, "at": "daily note" });
+        page.write::<NotesAppend>(&arguments).await
+    } else {
+        page.write::<NotesCreate>(&arguments).await
+    };
+    match written {
         Ok(written) => {
             let (problem, file) = (written.file_problem, written.conflict_file);
             show_saved(page, &written.item.uri, problem.as_deref(), file.as_deref())
@@ -209,7 +236,11 @@ fn show_saved(
 }
 
 /// Shows the editor again with the text that was not saved, and why.
-fn show_again(page: &PageRequest, editor: EditorPage, problem: &PageProblem) -> HttpResponse {
+pub(super) fn show_again(
+    page: &PageRequest,
+    editor: EditorPage,
+    problem: &PageProblem,
+) -> HttpResponse {
     let section = if editor.item.is_some() { Section::Item } else { Section::NewNote };
     let editor = EditorPage { problem: Some(problem.text.clone()), ..editor };
     page.respond_with(problem.status, section, editor_page(&page.form_context(), &editor))
@@ -309,8 +340,9 @@ pub(super) async fn restore_item(request: HttpRequest, body: web::Payload) -> Ht
         Err(answer) => return answer,
     };
     let Ok(uri) = form.get("item").parse::<Uri>() else { return no_item(&page) };
-    let version: Option<i64> = form.get("version").parse().ok();
-    let arguments = json!({ "uri": uri, "version": version });
+    let number = |name: &str| form.get(name).parse::<i64>().ok();
+    let (version, present) = (number("version"), number("present"));
+    let arguments = json!({ "uri": uri, "version": version, "present_version": present });
     match page.write::<KnowledgeRestore>(&arguments).await {
         Ok(written) => {
             let (problem, file) = (written.file_problem, written.conflict_file);
@@ -351,7 +383,12 @@ pub(super) async fn undo_changes(request: HttpRequest, body: web::Payload) -> Ht
         call.items.record_change(&uri);
         library.start_indexing();
         let file = services.folders.write_item(&user, &library, &uri).await;
-        Ok((undone, file.ok().flatten()))
+        // The change is made, whether or not its file can be written now.
+        let file = file.unwrap_or_else(|error| {
+            let problem = Some(error_chain(&error));
+            Some(NoteFileStatus { path: String::new(), problem, conflict: None })
+        });
+        Ok((undone, file))
     });
     let (undone, file) = match undone.await {
         Ok(done) => done,

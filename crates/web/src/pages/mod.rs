@@ -17,6 +17,7 @@ mod home;
 mod imports;
 mod item;
 mod item_file;
+mod kept_text;
 mod map;
 mod page_request;
 mod page_services;

@@ -23,6 +23,8 @@ pub(crate) const RESTORE_ITEM_PATH: &str = "/edit/restore";
 pub(crate) struct EditorPage {
     /// The note; `None` for a new one.
     pub(crate) item: Option<Uri>,
+    /// Whether it is the daily note, which the vault names: it has no title of its own here.
+    pub(crate) is_daily: bool,
     /// Version that the text was read at.
     pub(crate) version: i64,
     pub(crate) title: String,
@@ -55,11 +57,15 @@ pub(super) fn edit_path(uri: &Uri) -> String {
 
 /// Returns the page with the editor of a note.
 pub(crate) fn editor_page(context: &FormContext, editor: &EditorPage) -> Page {
-    let title = if editor.item.is_some() { "Edit note" } else { "New note" };
+    let title = match &editor.item {
+        Some(_) => "Edit note",
+        None if editor.is_daily => "Today’s note",
+        None => "New note",
+    };
     let content = html! {
         h1 { (title) }
         (problem(editor.problem.as_deref()))
-        (form(context, editor, "Save"))
+        (form(context, editor, "Save", editor.has_preview || editor.problem.is_some()))
         @if editor.has_preview {
             section.preview aria-labelledby="preview" {
                 h2 #preview { "Preview" }
@@ -75,18 +81,21 @@ fn preview(text: &str) -> Markup {
     MarkdownText::part(text, HeadingLevel::H2, &|_| None).render()
 }
 
-fn form(context: &FormContext, editor: &EditorPage, save: &str) -> Markup {
+/// Returns the form of the editor. With `is_changed`, its text is not stored yet, and the script warns of leaving it.
+fn form(context: &FormContext, editor: &EditorPage, save: &str, is_changed: bool) -> Markup {
+    let unsaved = if is_changed { "changed" } else { "" };
     html! {
-        form.editor method="post" action=(SAVE_NOTE_PATH) data-unsaved {
+        form.editor method="post" action=(SAVE_NOTE_PATH) data-unsaved=(unsaved) {
             (context.hidden_fields())
             @if let Some(uri) = &editor.item {
                 input type="hidden" name="item" value=(uri);
                 input type="hidden" name="version" value=(editor.version);
             }
+            @if editor.is_daily { input type="hidden" name="daily" value="1"; }
             div.field {
                 label for="title" { "Title" }
                 input #title type="text" name="title" value=(editor.title) required maxlength="500"
-                    dir="auto" autocomplete="off";
+                    dir="auto" autocomplete="off" readonly[editor.is_daily];
             }
             div.field {
                 label for="content" { "Text" span.hint { "Markdown. [[Title]] links to another note." } }
@@ -95,9 +104,11 @@ fn form(context: &FormContext, editor: &EditorPage, save: &str) -> Markup {
                     "\n" (editor.content)
                 }
             }
-            div.field {
+            @if !editor.is_daily {
+              div.field {
                 label for="tags" { "Tags" span.hint { "Separated by commas." } }
                 input #tags type="text" name="tags" value=(editor.tags) dir="auto" autocomplete="off";
+              }
             }
             div.actions {
                 button type="submit" name="action" value="save" { (save) }
@@ -139,11 +150,31 @@ pub(crate) fn conflict_page(context: &FormContext, conflict: &NoteConflict) -> P
             }
             section aria-labelledby="own" {
                 h2 #own { "Your text" }
-                (form(context, &editor, "Save my text"))
+                (form(context, &editor, "Save my text", true))
             }
         }
     };
     Page::new("Changed meanwhile", content)
+}
+
+/// Returns the page of a text that was not saved because the login has ended; `None` for one that is too long.
+pub(crate) fn kept_text_page(editor: Option<&EditorPage>, login: &str) -> Page {
+    let content = html! {
+        h1 { "Your login has ended" }
+        p.notice.warning role="alert" {
+            "Nothing was saved. "
+            a href=(login) target="_blank" rel="noopener" { "Log in in another tab" }
+            @match editor {
+                Some(_) => ", then come back here and save your text.",
+                None => ", then go back to the page before: the browser has your text there. It is too long here.",
+            }
+        }
+        @if let Some(editor) = editor {
+            // The token is that of the login to come.
+            (form(&FormContext { csrf: String::new(), request: String::new() }, editor, "Save", true))
+        }
+    };
+    Page::new("Your login has ended", content)
 }
 
 /// Returns the page of a saved note whose file does not have the change.

@@ -53,7 +53,7 @@ pub(crate) use consent::{SOURCES, consent_page};
 pub(crate) use difference::{Difference, render_lines};
 pub(crate) use edit::{
     DELETE_NOTE_PATH, EDIT_PREFIX, EditorPage, NoteConflict, RESTORE_ITEM_PATH, SAVE_NOTE_PATH,
-    TAG_ITEM_PATH, conflict_page, editor_page, saved_page,
+    TAG_ITEM_PATH, conflict_page, editor_page, kept_text_page, saved_page,
 };
 pub(crate) use fields::FormContext;
 pub(crate) use health::{Health, health_page};

@@ -64,6 +64,7 @@ const editor = document.querySelector("form[data-unsaved]");
 if (editor) {
   const ask = (event) => event.preventDefault();
   editor.addEventListener("input", () => addEventListener("beforeunload", ask));
+  if (editor.dataset.unsaved === "changed") addEventListener("beforeunload", ask);
   editor.addEventListener("submit", () => removeEventListener("beforeunload", ask));
   editor.addEventListener("keydown", (event) => {
     if (event.key !== "s" || !(event.ctrlKey || event.metaKey)) return;
