@@ -33,7 +33,7 @@ fn disabled_tools_are_not_reached_through_pages() {
     let fields = [("item", selected.as_str()), ("action", "tag"), ("tags", "gem")];
     let tagged = browser.submit("/edit/selection", &shown, &fields);
     assert!(tagged.body.contains("0 items") && tagged.body.contains("is disabled"), "{tagged:?}");
-    assert_eq!(read(&server, &uri)["meta"]["tags"], json!(null));
+    assert_eq!(read(&server, &uri)["meta"]["tags"], json!([]));
     let found = server.client().call_tool("knowledge.search", &json!({ "query": "malachite" }));
     assert_eq!(found["results"], json!([]));
     // The other tools are there.
@@ -52,19 +52,20 @@ fn old_form_restores_nothing_over_a_newer_edit() {
         client.call_tool("notes.append", &json!({ "note_id": uri, "content": text }));
     };
     append("Two.");
+    append("Unwanted.");
     let page = browser.get(&format!("/history/{path}"));
     let form = page.body.split("action=\"/edit/restore\"").nth(1).expect("a form that restores");
     let [version, present] = ["version", "present"].map(|name| form_field(form, name).unwrap());
-    assert_eq!((version.as_str(), present.as_str()), ("1", "2"));
+    assert_eq!((version.as_str(), present.as_str()), ("2", "3"));
     append("Three, unseen.");
     let fields = [("item", uri.as_str()), ("version", &version), ("present", &present)];
     let stale = browser.submit("/edit/restore", &page, &fields);
-    assert!(stale.status == 400 && stale.body.contains("is at version 3, not 2"), "{stale:?}");
+    assert!(stale.status == 400 && stale.body.contains("is at version 4, not 3"), "{stale:?}");
     assert!(read(&server, &uri)["content"].as_str().unwrap().contains("Three, unseen."));
     let page = browser.get(&format!("/history/{path}"));
-    let fields = [("item", uri.as_str()), ("version", "1"), ("present", "3")];
+    let fields = [("item", uri.as_str()), ("version", "2"), ("present", "4")];
     assert_eq!(browser.submit("/edit/restore", &page, &fields).status, 303);
-    assert_eq!(read(&server, &uri)["content"], "One chrysoberyl.");
+    assert_eq!(read(&server, &uri)["content"], "One chrysoberyl.\nTwo.");
 }
 
 #[test]
@@ -76,7 +77,7 @@ fn text_survives_the_end_of_the_login() {
     let page = browser.get(&format!("/edit/{path}"));
     let fields = [("title", "Old"), ("content", "My <long> text."), ("tags", "gem")];
     let clients = browser.get("/clients");
-    assert_eq!(browser.submit("/logout", &clients, &[]).status, 303);
+    assert_eq!(browser.submit("/account/logout", &clients, &[]).status, 303);
     let kept = save(&browser, &page, &fields);
     assert_eq!(kept.status, 403, "{kept:?}");
     assert!(kept.body.contains("Your login has ended"), "{}", kept.body);

@@ -20,12 +20,12 @@ use vademecum_tools::{
 use vademecum_vault::journal::{UndoOutcome, UndoSelection};
 
 use super::{
-    super::oauth::{PageForm, redirect},
+    super::oauth::redirect,
     form_text::{form_text, text_of_form},
     history::render_difference,
     home::AGENT_TIME,
-    kept_text::open_text_form,
     page_request::{PageProblem, PageRequest},
+    text_form::{open_text_form, read_editor, show_again},
 };
 use crate::templates::{
     EDIT_PREFIX, EditorPage, NoteConflict, Section, conflict_page, editor_page, history_path,
@@ -136,23 +136,6 @@ pub(super) async fn save_note(request: HttpRequest, body: web::Payload) -> HttpR
     }
 }
 
-/// Reads the fields of the editor; `None` if it names an item that is no note.
-pub(super) fn read_editor(form: &PageForm) -> Option<EditorPage> {
-    let text = |name: &str| form.get(name).to_owned();
-    let item = match form.get("item") {
-        "" => None,
-        item => Some(item.parse::<Uri>().ok().filter(|uri| uri.source == SourceName::Notes)?),
-    };
-    let version = match &item {
-        None => 0,
-        Some(_) => form.get("version").parse().ok()?,
-    };
-    let content = form_text(form.get("content"));
-    let (title, tags) = (text("title"), text("tags"));
-    let is_daily = item.is_none() && !form.get("daily").is_empty();
-    Some(EditorPage { item, version, title, content, tags, is_daily, ..EditorPage::default() })
-}
-
 /// Returns the tags of a list that is separated by commas.
 pub(super) fn split_tags(list: &str) -> Vec<&str> {
     list.split(',')
@@ -233,17 +216,6 @@ fn show_saved(
     }
     let shown = saved_page(uri, file_problem, conflict_file);
     page.respond_with_items(Section::Item, Ok(shown))
-}
-
-/// Shows the editor again with the text that was not saved, and why.
-pub(super) fn show_again(
-    page: &PageRequest,
-    editor: EditorPage,
-    problem: &PageProblem,
-) -> HttpResponse {
-    let section = if editor.item.is_some() { Section::Item } else { Section::NewNote };
-    let editor = EditorPage { problem: Some(problem.text.clone()), ..editor };
-    page.respond_with(problem.status, section, editor_page(&page.form_context(), &editor))
 }
 
 /// Shows the stored text beside the one that was not saved.

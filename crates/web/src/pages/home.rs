@@ -93,12 +93,13 @@ async fn read_overview(page: &PageRequest) -> Result<Arc<LibraryOverview>, PageP
                 };
                 let list = list_items(&library, (SourceName::ALL.to_vec(), request, 0), call);
                 let (list, imports) = join(list, read_last_import(page)).await;
-                let (list, changes) = (list?, read_client_changes(&library).await);
+                let list = list?;
+                let (changes, has_changes) = read_client_changes(&library).await;
                 // What could not be read may be complete at the next call.
-                is_complete = list.failed.is_empty() && imports.is_ok() && changes.is_some();
+                is_complete = list.failed.is_empty() && imports.is_ok() && has_changes;
                 Arc::new(LibraryOverview {
                     list: Arc::new(list),
-                    client_changes: changes.unwrap_or_default().into(),
+                    client_changes: changes.into(),
                     imports: imports.unwrap_or_default(),
                     daily_note: locate(daily.as_ref(), &library).await,
                     daily,
@@ -126,18 +127,19 @@ async fn locate(daily: Option<&DailyNote>, library: &Library) -> Option<Uri> {
     found.map(|id| Uri::item(SourceName::Notes, id.to_string()))
 }
 
-/// Returns the last changes by clients, the last first; `None` if they cannot be read.
-async fn read_client_changes(library: &Library) -> Option<Vec<JournalEntry>> {
+/// Returns the last changes by clients, the last first, and whether those of all sources could be read.
+async fn read_client_changes(library: &Library) -> (Vec<JournalEntry>, bool) {
     let (since, deadline) = (Timestamp::before_now(AGENT_TIME), Deadline::after(SIDE_TIMEOUT));
-    let mut changes = Vec::new();
+    let (mut changes, mut is_complete) = (Vec::new(), true);
     for source in SourceName::ALL.into_iter().filter_map(|source| library.source(source)) {
         if source.has_store() {
             let read = source.list_client_changes(since, MAX_CHANGES, deadline.clone()).await;
-            changes.extend(read.ok()?);
+            is_complete &= read.is_ok();
+            changes.extend(read.unwrap_or_default());
         }
     }
     changes.sort_by_key(|change| Reverse(change.changed_at));
-    Some(changes)
+    (changes, is_complete)
 }
 
 /// Returns the items that agents changed in the last hours, the last first.

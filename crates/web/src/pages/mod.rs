@@ -17,13 +17,13 @@ mod home;
 mod imports;
 mod item;
 mod item_file;
-mod kept_text;
 mod map;
 mod page_request;
 mod page_services;
 mod routes;
 mod search;
 mod selection;
+mod text_form;
 mod timeline;
 mod upload;
 

@@ -1,18 +1,20 @@
-//! A text whose login ended while it was written. It is shown again, so that it can be saved after a new login.
+//! The form with the text of a note. A text that is not saved is shown again, also one whose login ended while it was
+//! written: it can be saved after a new login.
 
 use actix_web::{
     HttpRequest, HttpResponse,
     http::{StatusCode, header},
     web,
 };
+use vademecum_model::{SourceName, Uri};
 use vademecum_oauth::Endpoint;
 
 use super::{
     super::oauth::{Browser, PageForm, foreign_form, page_response},
-    edit::{read_editor, show_again},
+    form_text::form_text,
     page_request::{PageProblem, PageRequest},
 };
-use crate::templates::{Section, kept_text_page};
+use crate::templates::{EditorPage, Section, editor_page, kept_text_page};
 
 /// Maximum size of a form of a browser that is not logged in, in bytes.
 const MAX_KEPT_BYTES: usize = 1 << 20;
@@ -62,4 +64,32 @@ fn is_same_origin(request: &HttpRequest) -> bool {
     let text = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
     let origin = text(header::ORIGIN).and_then(|origin| origin.split_once("://"));
     origin.is_some_and(|(_, host)| text(header::HOST) == Some(host))
+}
+
+/// Reads the fields of the editor; `None` if it names an item that is no note.
+pub(super) fn read_editor(form: &PageForm) -> Option<EditorPage> {
+    let text = |name: &str| form.get(name).to_owned();
+    let item = match form.get("item") {
+        "" => None,
+        item => Some(item.parse::<Uri>().ok().filter(|uri| uri.source == SourceName::Notes)?),
+    };
+    let version = match &item {
+        None => 0,
+        Some(_) => form.get("version").parse().ok()?,
+    };
+    let content = form_text(form.get("content"));
+    let (title, tags) = (text("title"), text("tags"));
+    let is_daily = item.is_none() && !form.get("daily").is_empty();
+    Some(EditorPage { item, is_daily, version, title, content, tags, ..EditorPage::default() })
+}
+
+/// Shows the editor again with the text that was not saved, and why.
+pub(super) fn show_again(
+    page: &PageRequest,
+    editor: EditorPage,
+    problem: &PageProblem,
+) -> HttpResponse {
+    let section = if editor.item.is_some() { Section::Item } else { Section::NewNote };
+    let editor = EditorPage { problem: Some(problem.text.clone()), ..editor };
+    page.respond_with(problem.status, section, editor_page(&page.form_context(), &editor))
 }
