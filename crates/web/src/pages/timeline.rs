@@ -46,7 +46,8 @@ async fn build_timeline(page: &PageRequest) -> Result<Page, PageProblem> {
         };
         months.push((source, values));
     }
-    let mut request = ListRequest { take: ITEMS_PER_PAGE, ..all };
+    let facets = vec![Facet::Sources, Facet::Tags, Facet::Folders];
+    let mut request = ListRequest { take: ITEMS_PER_PAGE, facets, ..all };
     if let Some((first, next)) = terms.days() {
         request.filters.after = Timestamp::parse(&first).ok();
         request.filters.before = Timestamp::parse(&next).ok();

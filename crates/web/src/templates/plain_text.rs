@@ -169,11 +169,12 @@ impl Scan {
         (is_task && self.skip(4)) || (is_last && self.skip(3))
     }
 
-    /// Skips the reference to a footnote.
+    /// Skips the reference to a footnote, and the colon after it where the footnote itself begins.
     fn skip_footnote(&mut self) -> bool {
         let end = self.find("]", self.at).filter(|_| self.rest_starts_with("[^"));
         let Some(end) = end.filter(|end| end - self.at < MAX_FOOTNOTE_CHARS) else { return false };
-        self.skip(end + 1 - self.at)
+        let is_text = self.is_after_blank() && self.letters.get(end + 1) == Some(&':');
+        self.skip(end + 1 + usize::from(is_text) - self.at)
     }
 
     fn skip_heading(&mut self) -> bool {
@@ -248,6 +249,7 @@ mod tests {
             ("- [ ] one - [x] two - [x]…", "- one - two - …"),
             ("A note[^1] > [!tip] Hint > text [`ls`](https://a.example)", "A note Hint text ls"),
             ("| a | b | |---|:--| | 1 | 2 |", "| a | b 1 | 2 |"),
+            ("See[^1]: it. [^1]: A footnote.", "See: it. A footnote."),
             ("a == b, x * y, C# and #tag", "a == b, x * y, C# and #tag"),
             ("Use `cargo test`; arr[[1", "Use cargo test; arr1"),
             ("See ([interactive…", "See (interactive…"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use vademecum_actors::ListPage;
-use vademecum_model::SourceName;
+use vademecum_model::{Facet, SourceName};
 
 use super::{
     Page,
@@ -15,6 +15,8 @@ use super::{
 pub(crate) const ITEMS_PER_PAGE: usize = 30;
 /// Maximum number of months in the picture.
 const MAX_MONTHS: usize = 36;
+/// Maximum number of tags, and of folders, to narrow the list with.
+const MAX_FACET_VALUES: usize = 12;
 /// Height of the bars, in units of the picture.
 const HEIGHT: usize = 140;
 /// Width of the picture.
@@ -87,12 +89,18 @@ pub(crate) fn timeline_page(terms: &TimelineTerms, months: &MonthCounts, list: &
     let next = (end < list.total && !list.hits.is_empty()).then_some(end);
     let content = html! {
         h1 { "Timeline" }
-        (source_links(terms))
+        (source_links(terms, list))
         @if let Some(limits) = describe(terms) {
             p { (limits) " " a href="/timeline" { "Show all" } }
         }
         (year_links(terms, months))
         (picture(terms, months))
+        (facet_links(list, (Facet::Tags, "Tags"), &terms.tag, |tag| {
+            TimelineTerms { tag, offset: 0, ..terms.clone() }
+        }))
+        (facet_links(list, (Facet::Folders, "Folders"), &terms.folder, |folder| {
+            TimelineTerms { folder, offset: 0, ..terms.clone() }
+        }))
         @if list.hits.is_empty() {
             p { "No items." }
         } @else {
@@ -127,12 +135,41 @@ fn describe(terms: &TimelineTerms) -> Option<String> {
     (!named.is_empty()).then(|| format!("Limited to {}.", named.join(", ")))
 }
 
-fn source_links(terms: &TimelineTerms) -> Markup {
+/// Returns links to the most frequent values of a facet with their numbers of items, but for the one that the list
+/// has already; nothing if they narrow nothing.
+fn facet_links(
+    list: &ListPage,
+    (facet, name): (Facet, &str),
+    current: &str,
+    narrowed: impl Fn(String) -> TimelineTerms,
+) -> Markup {
+    let values = list.facet(facet).iter();
+    let values = values.filter(|(value, items)| value != current && *items < list.total);
+    let values: Vec<_> = values.take(MAX_FACET_VALUES).collect();
+    html! {
+        @if !values.is_empty() {
+            nav.chips aria-label=(name) {
+                span.muted { (name) ":" }
+                @for (value, items) in values {
+                    a href=(narrowed(value.clone()).address(0)) dir="auto" {
+                        (value) " " small { (count(*items)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn source_links(terms: &TimelineTerms, list: &ListPage) -> Markup {
+    let counts = list.facet(Facet::Sources);
     let link = |source: &str, label: &str| {
+        let items = counts.iter().find(|(name, _)| name == source).map(|(_, items)| *items);
         let limited = TimelineTerms { source: source.to_owned(), offset: 0, ..terms.clone() };
         let is_current = terms.source == source;
         html! {
-            a href=(limited.address(0)) aria-current=[is_current.then_some("true")] { (label) }
+            a href=(limited.address(0)) aria-current=[is_current.then_some("true")] {
+                (label) @if let Some(items) = items { " " small { (count(items)) } }
+            }
         }
     };
     html! {
