@@ -447,3 +447,37 @@ fn ended_session_sees_nothing() {
     assert_eq!(answer.status, 303, "the cookie of before is worth nothing");
     assert!(answer.header("location").unwrap().starts_with("/login"));
 }
+
+#[test]
+fn list_is_narrowed_by_counted_tags_and_folders() {
+    let library = Library::new();
+    for (path, tags) in [("Log/a", "gem, red"), ("Log/b", "gem"), ("Plans/c", "red"), ("d", "x")] {
+        library
+            .write_file(&format!("vault/{path}.md"), format!("---\ntags: [{tags}]\n---\n{path}"));
+    }
+    library.import_paths("notes", &[&library.file_path("vault")], &[]);
+    library.import_file(
+        "media",
+        "talk.vtt",
+        "WEBVTT\n\n00:01:23.000 --> 00:01:25.000\n<v Ada>The hull leaks.\n",
+    );
+    let server = serve(&library);
+    let browser = logged_in(&library, &server);
+    let page = browser.get("/timeline").body;
+    for expected in [
+        "tag=gem\" dir=\"auto\">gem <small>2",
+        "folder=Log\" dir=\"auto\">Log <small>2",
+        ">Notes <small>4",
+        ">Media <small>1",
+    ] {
+        assert!(page.contains(expected), "{expected}: {page}");
+    }
+    let narrowed = browser.get("/timeline?tag=gem").body;
+    assert!(narrowed.contains("red <small>1") && !narrowed.contains("gem <small>"), "{narrowed}");
+    assert!(!narrowed.contains("Log <small>2"), "it narrows nothing: {narrowed}");
+    let hit = server.client().only_hit("media.search", &json!({ "query": "hull" }));
+    let path = hit["uri"].as_str().unwrap().replace("media://", "/i/media/");
+    let talk = browser.get(&path).body;
+    assert!(talk.contains("<li id=\"t-83000\"") && talk.contains(">1:23</a>"), "{talk}");
+    assert!(talk.contains("<strong>Ada:</strong> The hull leaks."), "{talk}");
+}

@@ -5,10 +5,10 @@ use std::time::Duration;
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode};
 use futures_util::future::join;
 use serde_json::json;
-use vademecum_actors::{CallContext, CallError, Library, LinkDirection};
+use vademecum_actors::{CallContext, CallError, Library, LinkDirection, SourceHandle};
 use vademecum_mcp::RequestContext;
 use vademecum_model::{
-    Deadline, DraftBody, ItemId, Retrieval, RetrievalMode, RetrievalOptions, SourceName, Uri,
+    Cue, Deadline, DraftBody, ItemId, Retrieval, RetrievalMode, RetrievalOptions, SourceName, Uri,
 };
 use vademecum_search::{GetRequest, Item};
 use vademecum_services::permalink::{item_path, parse_item_path};
@@ -79,7 +79,7 @@ async fn build_item_page(page: &PageRequest, uri: Uri) -> Result<Page, PageProbl
     let read = page.run(KnowledgeGet::NAME, &arguments, async |call| {
         read_item(page.services.tools.services(), call, named, retrieval).await
     });
-    let ReadItem { item, links, history, embeds } = match read.await {
+    let ReadItem { item, links, history, cues, embeds } = match read.await {
         Ok(read) => read,
         // A deleted item can be restored.
         Err(problem) => {
@@ -96,6 +96,7 @@ async fn build_item_page(page: &PageRequest, uri: Uri) -> Result<Page, PageProbl
         query: page.query.get("q").to_owned(),
         links,
         history,
+        cues,
         embeds,
         forms: may_write.then(|| page.form_context()),
         file,
@@ -108,6 +109,7 @@ struct ReadItem {
     item: Item,
     links: Option<LinksResponse>,
     history: Option<ItemHistory>,
+    cues: Vec<Cue>,
     embeds: Vec<NoteEmbed>,
 }
 
@@ -122,7 +124,8 @@ async fn read_item(
     let library = services.registry.library(&call.principal);
     let Some(source) = library.source(uri.source) else {
         let item = services.read_uri(call, uri, options).await?;
-        return Ok(ReadItem { item, links: None, history: None, embeds: Vec::new() });
+        let (cues, embeds) = (Vec::new(), Vec::new());
+        return Ok(ReadItem { item, links: None, history: None, cues, embeds });
     };
     let id = ItemId::from(uri.id.as_str());
     let get = GetRequest {
@@ -145,7 +148,22 @@ async fn read_item(
         Some(links) => read_embeds(&library, call, links).await,
         None => Vec::new(),
     };
-    Ok(ReadItem { item, links, history: history.ok(), embeds })
+    let cues = read_cues(source, &item, call).await;
+    Ok(ReadItem { item, links, history: history.ok(), cues, embeds })
+}
+
+/// Reads the lines of the transcript of a recording; none if they cannot be read.
+async fn read_cues(source: &SourceHandle, item: &Item, call: &RequestContext) -> Vec<Cue> {
+    let is_recording = matches!(item.meta.media_type.as_deref(), Some("audio" | "video"));
+    if source.name() != SourceName::Media || !is_recording {
+        return Vec::new();
+    }
+    let deadline = Deadline::after(HISTORY_TIMEOUT).with_cancellation(&call.cancel);
+    let draft = source.load_draft(&item.meta.id, deadline).await;
+    match draft.map(|draft| draft.body) {
+        Ok(DraftBody::Media(media)) => media.transcript.map(|it| it.cues).unwrap_or_default(),
+        Ok(_) | Err(_) => Vec::new(),
+    }
 }
 
 /// Reads the notes that an item embeds.

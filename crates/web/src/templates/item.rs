@@ -5,7 +5,7 @@ use std::ops::Range;
 use maud::{Markup, html};
 use pulldown_cmark::HeadingLevel;
 use serde_json::{Map, Value};
-use vademecum_model::{ContentOrigin, Hit, Uri};
+use vademecum_model::{ContentOrigin, Cue, Hit, Uri};
 use vademecum_search::Item;
 use vademecum_services::permalink::item_path;
 use vademecum_tools::{LinkedItem, LinksResponse};
@@ -22,6 +22,7 @@ use super::{
         tag_link, tags,
     },
     plain_text::plain_text,
+    transcript::transcript,
 };
 
 /// Length of the snippet of a match, in characters.
@@ -44,6 +45,8 @@ pub(crate) struct ItemPage {
     pub(crate) links: Option<LinksResponse>,
     /// Changes of the item, if they are kept.
     pub(crate) history: Option<ItemHistory>,
+    /// Lines of the transcript of a recording.
+    pub(crate) cues: Vec<Cue>,
     /// Notes that the text shows in places.
     pub(crate) embeds: Vec<NoteEmbed>,
     /// Hidden fields of forms, if the user may change the item.
@@ -68,6 +71,7 @@ pub(crate) fn item_page(shown: &ItemPage) -> Page {
             (item_tools(shown))
             div.text dir="auto" lang=[shown.item.language] { (text(shown)) }
             (continuation(shown))
+            (transcript(&shown.cues, meta.url.as_deref()))
         }
         (links(shown))
         // The script replaces this link by the list.

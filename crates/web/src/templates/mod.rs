@@ -43,6 +43,7 @@ mod second_factor;
 mod selection;
 mod style_sheet;
 mod timeline;
+mod transcript;
 
 pub(crate) use account::{END_LOGIN_PATH, REVOKE_KEY_PATH, account_page};
 pub(crate) use activity::{Activity, ENTRIES_PER_PAGE, activity_page};

@@ -192,7 +192,7 @@ fn marked(text: &str, highlights: &[Highlight]) -> Markup {
 }
 
 /// Returns a time in a recording.
-fn clock(milliseconds: u64) -> String {
+pub(super) fn clock(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     match hours {
