@@ -104,6 +104,7 @@ mod pages;
 mod passkeys;
 mod past_items;
 mod plain_sqlite;
+mod privacy;
 mod profiles;
 mod program_stores;
 mod progress;
