@@ -33,6 +33,18 @@ schemas:
 example:
     UPDATE_EXAMPLE=1 cargo test -p vademecum-core example
 
+# Regenerate the chapters of commands, tools and settings; review the diff
+chapters:
+    UPDATE_MANUAL=1 cargo test --test it manual
+
+# Build the manual as a site, with mdbook
+manual:
+    packaging/manual
+
+# Build, run and pack the program for all platforms, or for those that are named
+dist *platforms:
+    packaging/dist {{ platforms }}
+
 # Benchmark ranking and searching against FTS5 and tantivy, and startup time
 bench:
     cargo build --release

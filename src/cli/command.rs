@@ -137,6 +137,11 @@ enum Command {
     SqliteReader,
 }
 
+/// Returns the definition of the command line, from which the manual is generated.
+pub fn command_line() -> clap::Command {
+    CommandLine::command()
+}
+
 /// Parses the command line, runs the command and returns its exit code.
 pub fn main() -> ExitCode {
     make_files_private();

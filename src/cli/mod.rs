@@ -53,4 +53,4 @@ mod tool;
 mod undo;
 mod user;
 
-pub use command::main;
+pub use command::{command_line, main};

@@ -82,6 +82,7 @@ mod local_access;
 mod local_model;
 mod long_imports;
 mod lost_updates;
+mod manual;
 mod match_scores;
 mod mcp_app;
 mod media_migration;
