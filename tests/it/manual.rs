@@ -80,7 +80,7 @@ fn argument_rows<'a>(arguments: impl Iterator<Item = &'a Arg>) -> String {
 fn write_command(text: &mut String, command: &mut Command, level: usize) {
     let name = command.get_bin_name().unwrap_or_default().to_owned();
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-    writeln!(text, "\n{} {name}\n\n{}.", "#".repeat(level), cell(&about)).unwrap();
+    writeln!(text, "\n{} {name}\n\n{}.", "#".repeat(level), wrap(&cell(&about))).unwrap();
     let usage = command.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage:").trim();
     let usage: Vec<_> = usage.lines().map(str::trim).collect();
@@ -91,7 +91,10 @@ fn write_command(text: &mut String, command: &mut Command, level: usize) {
         write!(text, "\n| argument | effect |\n|---|---|\n{rows}").unwrap();
     }
     if let Some(after) = command.get_after_help() {
-        writeln!(text, "\n```text\n{}\n```", after.to_string().trim()).unwrap();
+        let after = after.to_string();
+        let wrapped = |line: &str| if line.len() > 120 { wrap(line) } else { line.to_owned() };
+        let lines: Vec<_> = after.trim().lines().map(wrapped).collect();
+        writeln!(text, "\n```text\n{}\n```", lines.join("\n")).unwrap();
     }
     for below in command.get_subcommands_mut() {
         if !below.is_hide_set() && below.get_name() != "help" {

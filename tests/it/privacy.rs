@@ -21,7 +21,7 @@ const STARTING: [(&str, &str); 2] =
 
 /// Returns the code of a file without its unit tests.
 fn code(text: &str) -> &str {
-    text.split("#[cfg(test)]").next().unwrap_or_default()
+    text.split("#[cfg(test)]").flat_map(|it| it.split("\nmod tests {")).next().unwrap_or_default()
 }
 
 fn connects(path: &str, text: &str) -> bool {
