@@ -29,15 +29,14 @@ fn check_chapter(name: &str, text: &str) {
 fn cell(text: &str) -> String {
     let mut done = String::new();
     for (at, part) in text.split('`').enumerate() {
-        let part = part.split_whitespace().collect::<Vec<_>>().join(" ");
-        let (before, after) = spaces(text.split('`').nth(at).unwrap_or_default());
-        let part = part.replace('|', "\\|");
+        let words = part.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");
         if at % 2 == 1 {
-            write!(done, "`{part}`").unwrap();
+            write!(done, "`{words}`").unwrap();
         } else {
-            let part = part.replace('<', "&lt;").replace('*', "\\*").replace('[', "\\[");
-            let (before, after) = if part.is_empty() { (before, "") } else { (before, after) };
-            write!(done, "{before}{part}{after}").unwrap();
+            let (before, after) = spaces(part);
+            let after = if words.is_empty() { "" } else { after };
+            let words = words.replace('<', "&lt;").replace('*', "\\*").replace('[', "\\[");
+            write!(done, "{before}{words}{after}").unwrap();
         }
     }
     done.trim().to_owned()
