@@ -1,4 +1,5 @@
--- Lists changes of clients since a time, newest first, without their differences. Reads the changes since that time only.
+-- Lists changes of clients since a time, newest first, without their differences. Reads the changes since that
+-- time only.
 SELECT number, source, item, version, changed_at, action, user, client, key, tool,
        NULL AS delta, length, fingerprint
 FROM changes INDEXED BY changes_by_time
