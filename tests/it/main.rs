@@ -33,6 +33,7 @@ mod collection_rights;
 mod collections;
 mod completion;
 mod connect;
+mod connect_all;
 #[cfg(target_os = "linux")]
 mod connection_limits;
 mod contents_are_data;

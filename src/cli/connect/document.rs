@@ -5,26 +5,31 @@ use super::{
     entry::{EntryName, ServerEntry},
     json,
     layout::{DocumentError, SettingsLayout, SettingsSyntax},
-    toml,
+    toml, yaml,
 };
 
 /// UTF-8 byte order mark, which some editors write at the start of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 impl SettingsLayout {
+    /// Returns the name of each entry and the entry.
+    pub(super) fn entries(self, text: &str) -> Result<Vec<(String, ServerEntry)>, DocumentError> {
+        let (_, text) = split_byte_order_mark(text);
+        match self.syntax {
+            SettingsSyntax::Json | SettingsSyntax::Jsonc => json::entries(text, self),
+            SettingsSyntax::Toml => toml::entries(text, self.section),
+            SettingsSyntax::Yaml => yaml::entries(text, self.section),
+        }
+    }
+
     /// Returns the entry of that name, or `None` if there is none.
     pub(super) fn find_entry(
         self,
         text: &str,
         name: &EntryName,
     ) -> Result<Option<ServerEntry>, DocumentError> {
-        let (_, text) = split_byte_order_mark(text);
-        match self.syntax {
-            SettingsSyntax::Json | SettingsSyntax::Jsonc => {
-                json::find_entry(text, self, name.as_str())
-            }
-            SettingsSyntax::Toml => toml::find_entry(text, self.section, name.as_str()),
-        }
+        let mut entries = self.entries(text)?.into_iter();
+        Ok(entries.find(|(key, _)| key == name.as_str()).map(|(_, entry)| entry))
     }
 
     /// Returns the text with this entry. An existing entry of that name gets these fields, and
@@ -41,6 +46,7 @@ impl SettingsLayout {
                 json::upsert_entry(text, self, name.as_str(), entry)
             }
             SettingsSyntax::Toml => toml::upsert_entry(text, self.section, name.as_str(), entry),
+            SettingsSyntax::Yaml => yaml::upsert_entry(text, self.section, name.as_str(), entry),
         };
         Ok(mark.to_owned() + &changed?)
     }
@@ -57,6 +63,7 @@ impl SettingsLayout {
                 json::remove_entry(text, self, name.as_str())
             }
             SettingsSyntax::Toml => toml::remove_entry(text, self.section, name.as_str()),
+            SettingsSyntax::Yaml => yaml::remove_entry(text, self.section, name.as_str()),
         };
         Ok(mark.to_owned() + &changed?)
     }

@@ -67,7 +67,7 @@ impl LaunchCommand {
     /// Creates the command that starts this program with the same options for data, user and
     /// settings. Paths are made absolute, because clients start programs in other folders.
     pub(in crate::cli) fn from_options(common: &CommonOptions) -> Result<Self> {
-        let program = config::current_program().context("cannot find the path of this program")?;
+        let program = config::called_program().context("cannot find the path of this program")?;
         let mut arguments = vec!["mcp".to_owned()];
         if let Some(data) = &common.data {
             arguments.extend(["--data".to_owned(), absolute_path_text(data)?]);

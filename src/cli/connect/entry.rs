@@ -2,9 +2,9 @@
 
 use std::{path::Path, str::FromStr};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::endpoint::{HttpCredential, LaunchCommand, ServerUrl};
+use super::endpoint::ServerUrl;
 
 /// The entry of one server in a client's settings: its fields, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,54 +17,30 @@ pub(super) struct ServerEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EntryName(String);
 
+/// Fields of an entry that name the program which the client starts.
+const COMMAND_FIELDS: [&str; 2] = ["command", "cmd"];
+
+/// Fields of an entry that name the address to which the client connects.
+const ADDRESS_FIELDS: [&str; 4] = ["url", "serverUrl", "uri", "httpUrl"];
+
 /// Fields of an entry whose server is started by the client.
-const STDIO_FIELDS: [&str; 6] = ["command", "args", "env", "env_vars", "envFile", "cwd"];
+const STDIO_FIELDS: [&str; 9] =
+    ["command", "cmd", "args", "env", "envs", "environment", "env_vars", "envFile", "cwd"];
 
 /// Fields of an entry whose server the client connects to over HTTP.
-const HTTP_FIELDS: [&str; 5] =
-    ["url", "headers", "http_headers", "env_http_headers", "bearer_token_env_var"];
+const HTTP_FIELDS: [&str; 9] = [
+    "url",
+    "serverUrl",
+    "uri",
+    "httpUrl",
+    "headers",
+    "http_headers",
+    "env_http_headers",
+    "bearer_token_env_var",
+    "env_keys",
+];
 
 impl ServerEntry {
-    /// Creates an entry from its fields.
-    pub(super) fn from_fields<const N: usize>(fields: [(&str, Value); N]) -> Self {
-        Self { fields: fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect() }
-    }
-
-    /// Creates an entry for a server that the client starts: the fields `command` and `args`.
-    pub(super) fn for_stdio(start: &LaunchCommand) -> Self {
-        Self::from_fields([("command", json!(start.command)), ("args", json!(start.arguments))])
-    }
-
-    /// Creates an entry for a running server: the field `url`, and with a credential the header
-    /// `Authorization`. `reference` formats a reference to an environment variable in the client's
-    /// syntax.
-    pub(super) fn for_http(
-        url: &ServerUrl,
-        credential: Option<&HttpCredential>,
-        reference: impl Fn(&str) -> String,
-    ) -> Self {
-        let entry = Self::from_fields([("url", json!(url.as_str()))]);
-        match credential {
-            None => entry,
-            Some(credential) => {
-                let bearer = credential.to_header(reference);
-                entry.with_field("headers", json!({ "Authorization": bearer }))
-            }
-        }
-    }
-
-    /// Inserts the field `type` at the start of the entry.
-    pub(super) fn with_type(mut self, name: &str) -> Self {
-        self.fields.insert(0, ("type".to_owned(), json!(name)));
-        self
-    }
-
-    /// Appends a field.
-    pub(super) fn with_field(mut self, key: &str, value: Value) -> Self {
-        self.fields.push((key.to_owned(), value));
-        self
-    }
-
     /// Returns the value of a field.
     pub(super) fn get(&self, key: &str) -> Option<&Value> {
         self.fields.iter().find(|(name, _)| name == key).map(|(_, value)| value)
@@ -72,31 +48,41 @@ impl ServerEntry {
 
     /// Returns the fields that an existing entry must lose when it gets the fields of this one.
     pub(super) fn conflicting_fields(&self) -> &'static [&'static str] {
-        if self.get("command").is_some() { &HTTP_FIELDS } else { &STDIO_FIELDS }
+        if self.command().is_some() { &HTTP_FIELDS } else { &STDIO_FIELDS }
     }
 
     /// Returns `true` if the entry starts this program, installed as `program` or elsewhere, or
     /// connects to `server`.
     pub(super) fn is_ours(&self, program: &str, server: &ServerUrl) -> bool {
-        let Some(command) = self.get("command").and_then(Value::as_str) else {
+        let Some((command, mut arguments)) = self.command() else {
             return self.address() == Some(server.as_str());
         };
-        let args = self.get("args").and_then(Value::as_array);
-        let serves = args.is_some_and(|args| args.iter().any(|arg| arg == "mcp"));
-        serves && (command == program || is_vademecum(command))
+        arguments.any(|argument| argument == "mcp") && (command == program || is_vademecum(command))
+    }
+
+    /// Returns the program that the entry starts, and its arguments.
+    fn command(&self) -> Option<(&str, impl Iterator<Item = &str>)> {
+        let value = COMMAND_FIELDS.iter().find_map(|name| self.get(name))?;
+        let words = match value {
+            Value::Array(words) => words.as_slice(),
+            word => std::slice::from_ref(word),
+        };
+        let arguments = self.get("args").and_then(Value::as_array).into_iter().flatten();
+        let mut words = words.iter().chain(arguments).filter_map(Value::as_str);
+        Some((words.next()?, words))
     }
 
     /// Returns the address that the entry connects to.
     pub(super) fn address(&self) -> Option<&str> {
-        self.get("url").and_then(Value::as_str)
+        ADDRESS_FIELDS.iter().find_map(|name| self.get(name)).and_then(Value::as_str)
     }
 
     /// Describes the entry for an error message.
     pub(super) fn describe(&self) -> String {
-        match (self.get("command").and_then(Value::as_str), self.address()) {
-            (Some(command), _) => format!("starts `{command}`"),
+        match (self.command(), self.address()) {
+            (Some((command, _)), _) => format!("starts `{command}`"),
             (None, Some(url)) => format!("connects to {url}"),
-            (None, None) => "has neither `command` nor `url`".to_owned(),
+            (None, None) => "names neither a program nor an address".to_owned(),
         }
     }
 }
@@ -129,7 +115,17 @@ impl FromStr for EntryName {
 }
 
 #[cfg(test)]
+impl ServerEntry {
+    /// Creates an entry from its fields.
+    pub(super) fn from_fields<const N: usize>(fields: [(&str, Value); N]) -> Self {
+        Self { fields: fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect() }
+    }
+}
+
+#[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const PROGRAM: &str = "/opt/knowledge";
@@ -156,6 +152,19 @@ mod tests {
             assert!(!entry.is_ours(PROGRAM, &server()), "{entry:?}");
         }
         assert!(!ServerEntry::default().is_ours(PROGRAM, &server()));
+    }
+
+    #[test]
+    fn entries_of_other_layouts_are_recognised() {
+        let is_ours = |fields| ServerEntry { fields }.is_ours(PROGRAM, &server());
+        let field = |key: &str, value: Value| (key.to_owned(), value);
+        assert!(is_ours(vec![field("command", json!(["/bin/vademecum", "mcp"]))]));
+        assert!(!is_ours(vec![field("command", json!(["/bin/vademecum", "serve"]))]));
+        assert!(!is_ours(vec![field("command", json!([]))]));
+        assert!(is_ours(vec![field("cmd", json!("vademecum")), field("args", json!(["mcp"]))]));
+        for name in ADDRESS_FIELDS {
+            assert!(is_ours(vec![field(name, json!("http://127.0.0.1:7744/mcp"))]), "{name}");
+        }
     }
 
     #[test]

@@ -52,8 +52,9 @@ impl SettingsFile {
     }
 
     /// Writes the file atomically: a concurrent reader sees either the old text or the new one.
-    /// Fails if the file has changed since it was read.
-    pub(super) fn write(&self, text: &str) -> Result<()> {
+    /// Fails if the file has changed since it was read. The first change of a connection keeps the
+    /// text before it as the backup, and replaces that of an earlier connection.
+    pub(super) fn write(&self, text: &str, is_first: bool) -> Result<()> {
         let action = || format!("cannot write {}", self.path.display());
         let folder = self
             .resolved_path
@@ -61,7 +62,9 @@ impl SettingsFile {
             .context("the root folder is not a file")
             .with_context(action)?;
         fs::create_dir_all(folder).with_context(action)?;
-        self.write_backup()?;
+        if is_first {
+            self.write_backup()?;
+        }
         let mut new = NamedTempFile::new_in(folder).with_context(action)?;
         new.write_all(text.as_bytes()).with_context(action)?;
         if self.original_text.is_some() {
@@ -74,6 +77,22 @@ impl SettingsFile {
         Ok(())
     }
 
+    /// Writes the text of the backup, which is then removed.
+    pub(super) fn restore(&self, text: &str) -> Result<()> {
+        self.write(text, false)?;
+        self.remove_backup()
+    }
+
+    fn remove_backup(&self) -> Result<()> {
+        let backup = self.backup_path();
+        match fs::remove_file(&backup) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("cannot remove the backup {}", backup.display()))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
     /// Removes the file. Fails if it has changed since it was read.
     pub(super) fn remove(&self) -> Result<()> {
         self.check_unchanged()?;
@@ -81,9 +100,9 @@ impl SettingsFile {
             .with_context(|| format!("cannot remove {}", self.path.display()))
     }
 
-    /// Writes the backup, unless an earlier change has written one.
     fn write_backup(&self) -> Result<()> {
-        let Some(text) = &self.original_text else { return Ok(()) };
+        // Without a file, a backup is that of an earlier connection.
+        let Some(text) = &self.original_text else { return self.remove_backup() };
         let backup = self.backup_path();
         let action = || format!("cannot write the backup {}", backup.display());
         let folder = backup.parent().context("the root folder is not a file")?;
@@ -92,11 +111,8 @@ impl SettingsFile {
         let rights = fs::metadata(&self.resolved_path).with_context(action)?.permissions();
         fs::set_permissions(copy.path(), rights).with_context(action)?;
         copy.as_file().sync_all().with_context(action)?;
-        match copy.persist_noclobber(&backup) {
-            Ok(_) => Ok(()),
-            Err(failed) if failed.error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            Err(failed) => Err(failed.error).with_context(action),
-        }
+        copy.persist(&backup).with_context(action)?;
+        Ok(())
     }
 
     /// Fails if the file has changed since it was read: clients write their settings too, and those
@@ -113,6 +129,9 @@ fn read_if_exists(path: &Path) -> Result<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::InvalidData => {
+            bail!("{} was not changed, because it is not UTF-8 text", path.display())
+        }
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }
 }
@@ -141,22 +160,27 @@ mod tests {
         fs::write(&path, "{}").unwrap();
         let file = SettingsFile::read(&path).unwrap();
         fs::write(&path, "{ }").unwrap();
-        let refused = file.write("{\n}").unwrap_err().to_string();
+        let refused = file.write("{\n}", true).unwrap_err().to_string();
         assert!(refused.contains("was changed by another program"), "{refused}");
         assert!(file.remove().is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "{ }");
     }
 
     #[test]
-    fn backup_is_written_only_once() {
+    fn backup_has_the_text_before_the_first_change() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
-        for (before, after) in [("one", "two"), ("two", "three")] {
-            fs::write(&path, before).unwrap();
-            SettingsFile::read(&path).unwrap().write(after).unwrap();
+        fs::write(&path, "one").unwrap();
+        for (after, is_first) in [("two", true), ("three", false)] {
+            SettingsFile::read(&path).unwrap().write(after, is_first).unwrap();
         }
         let file = SettingsFile::read(&path).unwrap();
         assert_eq!(file.read_backup().unwrap().as_deref(), Some("one"));
         assert_eq!(file.text(), "three");
+        file.write("four", true).unwrap();
+        assert_eq!(file.read_backup().unwrap().as_deref(), Some("three"));
+        SettingsFile::read(&path).unwrap().restore("three").unwrap();
+        assert_eq!(file.read_backup().unwrap(), None);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three");
     }
 }

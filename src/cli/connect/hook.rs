@@ -3,7 +3,7 @@
 //! Claude Code and Codex have the same layout: `hooks.UserPromptSubmit` lists groups, each with a
 //! list `hooks` of commands. Our hook is a group of its own, recognised by its command.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use jsonc_parser::cst::{CstArray, CstObject, CstRootNode};
@@ -34,6 +34,9 @@ pub(super) struct RecallHook {
 /// Text of a hooks file after a change.
 #[derive(Debug, PartialEq, Eq)]
 enum HookText {
+    /// The text before the hook was added.
+    Original(String),
+    /// The text of now without the hook.
     Text(String),
     /// Nothing is left of a file that was created for the hook.
     NoFile,
@@ -68,20 +71,23 @@ impl RecallHook {
         quote_command_line(words)
     }
 
-    /// Installs the hook, or only shows the change.
-    pub(super) fn install(&self, command: &str, dry_run: bool) -> Result<()> {
+    /// Installs the hook, or only shows the change. Returns true if there is a change.
+    pub(super) fn install(&self, command: &str, dry_run: bool) -> Result<bool> {
         let path = self.file.path().display();
         let new = install(self.file.text(), &self.program, command)
             .with_context(|| format!("{path} was not changed, because it cannot be parsed"))?;
         if new == self.file.text() {
             print_line(&format!("Nothing to change: {path} already has the recall hook."));
-        } else if dry_run {
+            return Ok(false);
+        }
+        if dry_run {
             print_line(&format!("{path} would get the recall hook\n  {command}"));
         } else {
-            self.file.write(&new)?;
+            let is_first = remove(self.file.text(), &self.program)?.is_none();
+            self.file.write(&new, is_first)?;
             print_line(&format!("Added the recall hook to {path}"));
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Removes the hook, or only shows the change. Does nothing if there is none.
@@ -98,7 +104,8 @@ impl RecallHook {
             return Ok(());
         }
         match new {
-            HookText::Text(text) => self.file.write(&text)?,
+            HookText::Original(text) => self.file.restore(&text)?,
+            HookText::Text(text) => self.file.write(&text, false)?,
             HookText::NoFile => self.file.remove()?,
         }
         print_line(&format!("Removed the recall hook from {path}"));
@@ -113,7 +120,7 @@ impl RecallHook {
         let installed = |before: &str| install(before, &self.program, &command);
         Ok(Some(match self.file.read_backup()? {
             Some(before) if installed(&before).is_ok_and(|it| it == text) && before != text => {
-                HookText::Text(before)
+                HookText::Original(before)
             }
             None if installed("")? == text => HookText::NoFile,
             Some(_) | None => HookText::Text(without),
@@ -216,9 +223,6 @@ fn is_recall_of(command: &str, program: &str) -> bool {
 fn wrong_structure() -> DocumentError {
     DocumentError::WrongStructure(format!("`hooks.{EVENT}` is not a list in an object"))
 }
-
-/// Returns the path of a file in a client's folder.
-pub(super) type HooksFile = fn() -> Option<PathBuf>;
 
 #[cfg(test)]
 mod tests {

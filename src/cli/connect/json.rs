@@ -12,20 +12,21 @@ use super::{
     layout::{DocumentError, SettingsLayout, SettingsSyntax},
 };
 
-/// Returns the entry of that name.
-pub(super) fn find_entry(
+/// Returns the name of each entry and the entry.
+pub(super) fn entries(
     text: &str,
     layout: SettingsLayout,
-    name: &str,
-) -> Result<Option<ServerEntry>, DocumentError> {
+) -> Result<Vec<(String, ServerEntry)>, DocumentError> {
     let root = parse_root(text, layout.syntax)?;
-    let Some(servers) = server_object(&root, layout.section)? else { return Ok(None) };
-    let Some(property) = servers.get(name) else { return Ok(None) };
-    let fields = property.object_value().map(|entry| entry.properties()).unwrap_or_default();
-    let read = fields
-        .iter()
-        .filter_map(|field| Some((field.decoded_name()?, field.value()?.to_serde_value()?)));
-    Ok(Some(ServerEntry { fields: read.collect() }))
+    let Some(servers) = server_object(&root, layout.section)? else { return Ok(Vec::new()) };
+    let entries = servers.properties().into_iter().filter_map(|property| {
+        let fields = property.object_value().map(|entry| entry.properties()).unwrap_or_default();
+        let read = fields
+            .iter()
+            .filter_map(|field| Some((field.decoded_name()?, field.value()?.to_serde_value()?)));
+        Some((property.decoded_name()?, ServerEntry { fields: read.collect() }))
+    });
+    Ok(entries.collect())
 }
 
 /// Returns the text with this entry.
@@ -158,6 +159,14 @@ mod tests {
 
     use super::*;
 
+    fn find_entry(
+        text: &str,
+        layout: SettingsLayout,
+    ) -> Result<Option<ServerEntry>, DocumentError> {
+        let mut entries = entries(text, layout)?.into_iter();
+        Ok(entries.find(|(name, _)| name == "vademecum").map(|(_, entry)| entry))
+    }
+
     const STRICT: SettingsLayout =
         SettingsLayout { syntax: SettingsSyntax::Json, section: "mcpServers" };
     const LENIENT: SettingsLayout =
@@ -190,7 +199,7 @@ mod tests {
         {
             assert!(changed.contains(part), "{changed}");
         }
-        assert_eq!(find_entry(&changed, LENIENT, "vademecum").unwrap(), Some(stdio_entry()));
+        assert_eq!(find_entry(&changed, LENIENT).unwrap(), Some(stdio_entry()));
         assert_eq!(remove_entry(&changed, LENIENT, "vademecum").unwrap(), text);
     }
 
@@ -219,7 +228,7 @@ mod tests {
         assert_eq!(changed, text.replace("old", "/bin/vademecum"));
         let http = ServerEntry::from_fields([("url", json!("http://a/mcp"))]);
         let changed = upsert_entry(text, STRICT, "vademecum", &http).unwrap();
-        let entry = find_entry(&changed, STRICT, "vademecum").unwrap().unwrap();
+        let entry = find_entry(&changed, STRICT).unwrap().unwrap();
         let keys: Vec<&str> = entry.fields.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(keys, ["disabled", "url"]);
     }

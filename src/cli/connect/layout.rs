@@ -18,6 +18,8 @@ pub(super) enum SettingsSyntax {
     Jsonc,
     /// TOML.
     Toml,
+    /// YAML.
+    Yaml,
 }
 
 /// Error of parsing or editing a client's settings.

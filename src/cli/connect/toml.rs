@@ -5,20 +5,19 @@ use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, TableLik
 
 use super::{entry::ServerEntry, layout::DocumentError};
 
-/// Returns the entry of that name.
-pub(super) fn find_entry(
+/// Returns the name of each entry and the entry.
+pub(super) fn entries(
     text: &str,
     section: &str,
-    name: &str,
-) -> Result<Option<ServerEntry>, DocumentError> {
+) -> Result<Vec<(String, ServerEntry)>, DocumentError> {
     let settings = parse_document(text)?;
-    let Some(servers) = server_table(&settings, section)? else { return Ok(None) };
-    Ok(servers.get(name).map(|entry| {
+    let Some(servers) = server_table(&settings, section)? else { return Ok(Vec::new()) };
+    let entries = servers.iter().map(|(name, entry)| {
         let fields = entry.as_table_like().into_iter().flat_map(TableLike::iter);
-        ServerEntry {
-            fields: fields.map(|(key, item)| (key.to_owned(), item_to_json(item))).collect(),
-        }
-    }))
+        let fields = fields.map(|(key, item)| (key.to_owned(), item_to_json(item)));
+        (name.to_owned(), ServerEntry { fields: fields.collect() })
+    });
+    Ok(entries.collect())
 }
 
 /// Returns the text with this entry.
@@ -191,6 +190,11 @@ mod tests {
 
     use super::*;
 
+    fn find_entry(text: &str, name: &str) -> Result<Option<ServerEntry>, DocumentError> {
+        let mut entries = entries(text, SECTION)?.into_iter();
+        Ok(entries.find(|(key, _)| key == name).map(|(_, entry)| entry))
+    }
+
     const SECTION: &str = "mcp_servers";
 
     fn stdio_entry() -> ServerEntry {
@@ -243,12 +247,12 @@ mod tests {
             "[mcp_servers]\na = { command = \"a\" }\n",
         ] {
             let changed = upsert_ours(text);
-            let entry = find_entry(&changed, SECTION, "vademecum").unwrap();
+            let entry = find_entry(&changed, "vademecum").unwrap();
             assert_eq!(entry, Some(stdio_entry()), "{changed}");
             assert_eq!(upsert_ours(&changed), changed);
             let taken = remove_ours(&changed);
             assert!(is_equivalent(&taken, text), "{taken}");
-            assert!(find_entry(&taken, SECTION, "a").unwrap().is_some(), "{taken}");
+            assert!(find_entry(&taken, "a").unwrap().is_some(), "{taken}");
         }
     }
 
@@ -265,7 +269,7 @@ mod tests {
         assert_eq!(upsert_ours(text), text.replace("old", "/bin/vademecum"));
         let http = ServerEntry::from_fields([("url", json!("http://a/mcp"))]);
         let changed = upsert_entry(text, SECTION, "vademecum", &http).unwrap();
-        let entry = find_entry(&changed, SECTION, "vademecum").unwrap().unwrap();
+        let entry = find_entry(&changed, "vademecum").unwrap().unwrap();
         let keys: Vec<&str> = entry.fields.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(keys, ["enabled", "url"], "{changed}");
     }
@@ -277,7 +281,7 @@ mod tests {
             json!("C:\\Program Files\\it's\\vademecum.exe"),
         )]);
         let text = upsert_entry("", SECTION, "vademecum", &entry).unwrap();
-        assert_eq!(find_entry(&text, SECTION, "vademecum").unwrap(), Some(entry), "{text}");
+        assert_eq!(find_entry(&text, "vademecum").unwrap(), Some(entry), "{text}");
     }
 
     #[test]

@@ -285,7 +285,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(UNIT);
         // The program must exist.
-        let program = vademecum_core::config::current_program().unwrap();
+        let program = vademecum_core::config::called_program().unwrap();
         let unit = text(ServiceManager::Systemd).replace(PROGRAM, program.to_str().unwrap());
         fs::write(&path, unit).unwrap();
         let verify = std::process::Command::new("systemd-analyze")

@@ -82,5 +82,6 @@ impl TempHome {
             .env("XDG_DATA_HOME", self.file_path(".local/share"))
             .env_remove("CODEX_HOME")
             .env_remove("CLAUDE_CONFIG_DIR")
+            .env_remove("COPILOT_HOME")
     }
 }

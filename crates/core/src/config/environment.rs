@@ -1,10 +1,41 @@
 //! Paths and variables from the environment of the process.
 
-use std::{env, ffi::OsString, io, path::PathBuf};
+use std::{
+    env,
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 /// Returns the path of the running executable.
-pub fn current_program() -> io::Result<PathBuf> {
+fn current_program() -> io::Result<PathBuf> {
     env::current_exe()
+}
+
+/// Returns the absolute path by which this program was called. A package manager that links the
+/// program into a folder of the search path replaces the target of the link at each upgrade, so that
+/// only the link is a path that stays. It is that of the executable if the call names another file.
+pub fn called_program() -> io::Result<PathBuf> {
+    let executable = current_program()?;
+    let called = env::args_os().next().unwrap_or_default();
+    let search_path = program_folders().unwrap_or_default();
+    Ok(called_path(Path::new(&called), &search_path, &executable).unwrap_or(executable))
+}
+
+/// Returns the path that `called` names: itself if it has a folder, else the file of that name in
+/// the first folder of `search_path` that has one. Returns `None` if that is not `executable`.
+fn called_path(called: &Path, search_path: &OsString, executable: &Path) -> Option<PathBuf> {
+    let executable = fs::canonicalize(executable).ok()?;
+    let is_executable = |path: &PathBuf| fs::canonicalize(path).is_ok_and(|it| it == executable);
+    if called.components().count() > 1 {
+        return std::path::absolute(called).ok().filter(is_executable);
+    }
+    let mut name = called.file_name()?.to_owned();
+    if called.extension().is_none() {
+        name.push(env::consts::EXE_SUFFIX);
+    }
+    let folders = env::split_paths(search_path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(&name)).find(|path| path.is_file()).filter(is_executable)
 }
 
 /// Returns the first argument of the command line.
@@ -31,6 +62,11 @@ pub fn codex_home() -> Option<PathBuf> {
 /// Returns the settings folder of Claude Code, if `CLAUDE_CONFIG_DIR` is set.
 pub fn claude_code_folder() -> Option<PathBuf> {
     path_variable("CLAUDE_CONFIG_DIR")
+}
+
+/// Returns the folder of the Copilot CLI, if `COPILOT_HOME` is set.
+pub fn copilot_home() -> Option<PathBuf> {
+    path_variable("COPILOT_HOME")
 }
 
 /// Returns the folders of programs whose sessions are read, where an environment variable moves them.
@@ -93,4 +129,36 @@ pub(super) fn text_variable(name: &str) -> Option<String> {
 /// Returns the path in an environment variable, or `None` if it is unset or empty.
 fn path_variable(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn called_path_is_the_link_and_not_its_target() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["cellar", "bin", "other"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        fs::write(at("cellar/vademecum-0.2"), "").unwrap();
+        fs::write(at("other/vademecum"), "").unwrap();
+        symlink("../cellar/vademecum-0.2", at("bin/vademecum")).unwrap();
+        let executable = at("cellar/vademecum-0.2");
+        let called = |name: &Path, folders: &[&str]| {
+            let folders = env::join_paths(folders.iter().map(|it| at(it))).unwrap();
+            called_path(name, &folders, &executable)
+        };
+        assert_eq!(called(Path::new("vademecum"), &["bin", "cellar"]), Some(at("bin/vademecum")));
+        assert_eq!(called(&at("bin/vademecum"), &[]), Some(at("bin/vademecum")));
+        assert_eq!(called(Path::new("vademecum-0.2"), &["cellar"]), Some(executable.clone()));
+        // Another program of that name comes first, or the name is that of a login shell.
+        assert_eq!(called(Path::new("vademecum"), &["other", "bin"]), None);
+        assert_eq!(called(&at("other/vademecum"), &["bin"]), None);
+        assert_eq!(called(Path::new("-vademecum"), &["bin"]), None);
+        assert_eq!(called(Path::new(""), &["bin"]), None);
+    }
 }

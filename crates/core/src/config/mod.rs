@@ -62,9 +62,9 @@ pub use embeddings::{ApiBase, EmbeddingProvider, Embeddings};
 pub use encrypted_file::{EncryptedFileError, encrypt_secret};
 pub use engine::Engine;
 pub use environment::{
-    child_program, claude_code_folder, codex_home, current_program, editor, first_argument,
-    moved_agent_folders, platform, program_folders, secret_variable, ssh_agent_socket, time_zone,
-    user_folders,
+    called_program, child_program, claude_code_folder, codex_home, copilot_home, editor,
+    first_argument, moved_agent_folders, platform, program_folders, secret_variable,
+    ssh_agent_socket, time_zone, user_folders,
 };
 pub use error::{ConfigError, InvalidSetting};
 pub use folders::{FollowedFolder, check_inner_folder};
