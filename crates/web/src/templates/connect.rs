@@ -1,6 +1,9 @@
 //! Instructions for connecting clients to this server.
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::json;
 
 use super::{CLIP_PATH, Page};
 
@@ -29,7 +32,15 @@ pub(crate) fn connect_page(page: &ConnectPage) -> Page {
             "claude mcp add --transport http vademecum " (address)
         } } }))
         (block("Codex", &html! { pre { code { "codex mcp add vademecum --url " (address) } } }))
-        (block("Cursor, VS Code and others", &html! {
+        (block("Cursor, VS Code, LM Studio and Goose", &html! {
+            p { "These links open the client, which asks before it adds the server:" }
+            p {
+                @for (client, link) in install_links(address) {
+                    a.button.secondary href=(link) { "Add to " (client) } " "
+                }
+            }
+        }))
+        (block("Others", &html! {
             p { "Add this to the client's MCP settings:" }
             pre { code { (url_json) } }
         }))
@@ -39,9 +50,9 @@ pub(crate) fn connect_page(page: &ConnectPage) -> Page {
                 pre { code { "vademecum bundle" } }
             }))
             (block("All of these, by command", &html! {
-                p { "The command writes the settings of a client, and can add what the model should
-                     recall at each prompt:" }
-                pre { code { "vademecum connect --help" } }
+                p { "The command finds the clients on this machine, shows the change to their settings,
+                     and asks before it writes them:" }
+                pre { code { "vademecum connect --all" } }
             }))
         }
         (block("Save web pages", &html! {
@@ -77,6 +88,32 @@ pub(crate) fn connect_page(page: &ConnectPage) -> Page {
     Page::new("Connect", content)
 }
 
+/// Returns the links by which clients add a server: the name of each client, and the link.
+fn install_links(address: &str) -> [(&'static str, String); 4] {
+    let escape = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let entry = json!({ "url": address }).to_string();
+    let encoded = escape(&STANDARD.encode(entry));
+    let named = json!({ "name": "vademecum", "type": "http", "url": address }).to_string();
+    [
+        (
+            "Cursor",
+            format!(
+                "cursor://anysphere.cursor-deeplink/mcp/install?name=vademecum&config={encoded}"
+            ),
+        ),
+        ("VS Code", format!("vscode:mcp/install?{}", escape(&named))),
+        ("LM Studio", format!("lmstudio://add_mcp?name=vademecum&config={encoded}")),
+        (
+            "Goose",
+            format!(
+                "goose://extension?url={}&type=streamable_http&id=vademecum&name=Vademecum\
+                 &description=Your%20library",
+                escape(address)
+            ),
+        ),
+    ]
+}
+
 /// Returns a bookmark that opens the page for saving another page, with what it found there.
 fn bookmarklet(site: &str) -> String {
     format!(
@@ -88,4 +125,32 @@ fn bookmarklet(site: &str) -> String {
 
 fn block(title: &str, content: &Markup) -> Markup {
     html! { section.card { h2 { (title) } (content) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use percent_encoding::percent_decode_str;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn install_links_contain_the_entry_of_each_client() {
+        let address = "http://127.0.0.1:7744/mcp?config=a&b";
+        let links = install_links(address);
+        let after = |client: &str, mark: &str| {
+            let (_, link) = links.iter().find(|(name, _)| *name == client).unwrap();
+            let (_, rest) = link.split_once(mark).unwrap();
+            let rest = rest.split('&').next().unwrap();
+            percent_decode_str(rest).decode_utf8().unwrap().into_owned()
+        };
+        for client in ["Cursor", "LM Studio"] {
+            let entry = STANDARD.decode(after(client, "&config=")).unwrap();
+            let entry: Value = serde_json::from_slice(&entry).unwrap();
+            assert_eq!(entry, json!({ "url": address }), "{client}");
+        }
+        let entry: Value = serde_json::from_str(&after("VS Code", "install?")).unwrap();
+        assert_eq!(entry, json!({ "name": "vademecum", "type": "http", "url": address }));
+        assert_eq!(after("Goose", "?url="), address);
+    }
 }
