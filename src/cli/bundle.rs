@@ -13,7 +13,7 @@ use vademecum_mcp::{ToolEffect, Toolset};
 use vademecum_tools::RegisteredTool;
 use zip::{CompressionMethod, DateTime, ZipWriter, write::SimpleFileOptions};
 
-use super::{common::CommonOptions, connect::LaunchCommand, output::print_line};
+use super::{common::CommonOptions, connect::LaunchCommand, output::print_line, plugin};
 use crate::registry;
 
 /// Version of the manifest's specification.
@@ -22,19 +22,33 @@ const MANIFEST_VERSION: &str = "0.3";
 /// Placeholder for the user's home folder in a manifest.
 const HOME_PLACEHOLDER: &str = "${HOME}";
 
-/// Write a bundle (.mcpb) that installs this program in a client
+/// Write a bundle (.mcpb) that installs this program in a client, or a plugin
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The bundle is for machines of the same platform. Open it, or drag it into the extensions
 of Claude Desktop. --data is the default folder there, --user and --config are built in.
 
+--plugin writes a folder in the format Agent Plugins 1.0.0, with the server, the hook of recall and
+the skill of the library, which is also a marketplace of Claude Code and Codex:
+
+  claude plugin marketplace add DIR   claude plugin install vademecum@vademecum
+  codex plugin marketplace add DIR    codex plugin add vademecum@vademecum
+
 Examples:
   vademecum bundle
+  vademecum bundle --plugin ~/vademecum-plugin
   vademecum bundle -o ~/Desktop/knowledge.mcpb --data ~/knowledge")]
 pub(super) struct Bundle {
     /// File to write [default: vademecum-<version>-<platform>.mcpb]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write a plugin to this folder instead
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    plugin: Option<PathBuf>,
+    /// Put the program into the plugin, which then needs no installed program, but is for this
+    /// platform only
+    #[arg(long, requires = "plugin")]
+    with_program: bool,
 }
 
 /// Operating system of a bundle.
@@ -47,6 +61,10 @@ enum Platform {
 
 impl Bundle {
     pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        if let Some(folder) = &self.plugin {
+            let start = LaunchCommand::from_options(common)?;
+            return plugin::write(folder, &start, self.with_program);
+        }
         let platform = Platform::CURRENT;
         let output = self.output.unwrap_or_else(|| {
             format!("vademecum-{}-{}.mcpb", env!("CARGO_PKG_VERSION"), platform.name()).into()

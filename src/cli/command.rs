@@ -62,7 +62,7 @@ enum Command {
     /// Show, change and check the settings
     #[command(subcommand)]
     Config(config::ConfigCommand),
-    /// Write a bundle that installs the server in Claude Desktop with one click
+    /// Write a bundle or a plugin that installs the server in a client
     Bundle(bundle::Bundle),
     /// Install models that search by meaning
     #[cfg(feature = "local-model")]

@@ -34,6 +34,7 @@ mod migrate;
 mod model;
 mod open;
 mod output;
+mod plugin;
 mod profile;
 mod progress;
 mod query;

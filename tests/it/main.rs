@@ -106,6 +106,7 @@ mod pages;
 mod passkeys;
 mod past_items;
 mod plain_sqlite;
+mod plugin;
 mod privacy;
 mod profiles;
 mod program_stores;

@@ -64,7 +64,7 @@ pub use rag::{
 pub use registered_tool::RegisteredTool;
 pub use related::KnowledgeRelated;
 pub use segments::{RagSearch, VerifyDocumentAccess};
-pub use skills::SkillCatalog;
+pub use skills::{BUILT_IN_SKILL, SkillCatalog};
 pub use source_tools::{
     CharactersGet, CharactersSearch, ChatsGet, ChatsSearch, MediaGet, MediaSearch, NotesGet,
     NotesSearch, PromptsGet, PromptsSearch,

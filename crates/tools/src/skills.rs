@@ -28,7 +28,7 @@ use super::safe_text;
 pub(super) const SKILL_SCHEME: &str = "skill://";
 
 /// Name and text of the built-in skill.
-const BUILT_IN: (&str, &str) =
+pub const BUILT_IN_SKILL: (&str, &str) =
     ("use-this-library", include_str!("skills/use-this-library/SKILL.md"));
 
 /// Maximum number of skills of a user, without the built-in one.
@@ -73,7 +73,7 @@ impl SkillCatalog {
 
     /// Returns the content of a file; `None` if the principal has no skill with this file.
     pub(super) fn read(&self, principal: &Principal, uri: &str) -> Option<ResourceContents> {
-        let (name, text) = BUILT_IN;
+        let (name, text) = BUILT_IN_SKILL;
         if uri == file_uri(&[name.to_owned()], &[SKILL_FILE.to_owned()]) {
             return Some(ResourceContents::text(uri, "text/markdown", text.to_owned()));
         }
@@ -218,7 +218,7 @@ impl FileContent {
 }
 
 fn built_in_skill() -> Skill {
-    let (name, text) = BUILT_IN;
+    let (name, text) = BUILT_IN_SKILL;
     let (path, main) = ([name.to_owned()], [SKILL_FILE.to_owned()]);
     Skill {
         uri: file_uri(&path, &main),
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn built_in_skill_is_valid() {
-        let (name, text) = BUILT_IN;
+        let (name, text) = BUILT_IN_SKILL;
         parse_skill(text, name).unwrap();
         let mut clean = text.to_owned();
         safe_text::clean_string(&mut clean);

@@ -21,6 +21,7 @@ mod target;
 mod toml;
 mod yaml;
 
+pub(super) use client::quote_word;
 pub(super) use command::Connect;
 pub(super) use disconnect::Disconnect;
 pub(super) use endpoint::{EnvVarName, LaunchCommand, ServerUrl, absolute_path_text};
