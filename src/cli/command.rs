@@ -9,10 +9,10 @@ use std::{
 use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 
 use super::{
-    audit, backup, bundle, check, client, collection, common::CommonOptions, config, connect, demo,
-    eval, explain, export, get, import, key, links, list, log, login, mcp, migrate, open, output,
-    profile, query, recall, restore, schema, search, serve, service, sources, sync, tool, undo,
-    user,
+    audit, backup, bundle, check, client, collection, common::CommonOptions, completions, config,
+    connect, demo, eval, explain, export, get, help, import, key, links, list, log, login, man,
+    mcp, migrate, open, output, profile, query, recall, restore, schema, search, serve, service,
+    sources, sync, tool, undo, user,
 };
 use vademecum_core::{
     config::{Settings, child_program, first_argument, time_zone},
@@ -24,7 +24,7 @@ use vademecum_sql::driver::{SqliteReaderSettings, set_sqlite_readers};
 
 /// One server that holds what you know, and lets your AI agents find it.
 #[derive(Debug, Parser)]
-#[command(name = "vademecum", version, about, after_help = EXAMPLES)]
+#[command(name = "vademecum", version, about, after_help = EXAMPLES, disable_help_subcommand = true)]
 struct CommandLine {
     #[command(flatten)]
     common: CommonOptions,
@@ -38,9 +38,10 @@ Examples:
   vademecum import ~/Documents/Vault        import files of any supported format
   vademecum open                            look at your library in the browser
   vademecum serve                           serve HTTP and WebSocket at 127.0.0.1:7744/mcp
-  vademecum connect cursor --write          let a client use it (also: claude-desktop, vscode, …)
+  vademecum connect --all                   let the clients on this machine use it
   vademecum mcp                             serve one client over standard input and output
-  vademecum search \"when does rye bread rise\"";
+  vademecum search \"when does rye bread rise\"
+  vademecum help agents                     topics: import, search, agents, vault, backup, security";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -129,6 +130,12 @@ enum Command {
     Recall(recall::Recall),
     /// Measure search quality on a judged collection
     Eval(eval::Eval),
+    /// Explain a topic (import, search, agents, vault, backup, security) or a command
+    Help(help::Help),
+    /// Print the completions of a shell
+    Completions(completions::Completions),
+    /// Write the manual pages
+    Man(man::Man),
     /// Parse files for the process that started this one
     #[command(hide = true)]
     Reader,
@@ -221,14 +228,32 @@ pub fn main() -> ExitCode {
             Command::Login(command) => command.run(&line.common),
             Command::Audit(command) => command.run(&line.common),
             Command::Eval(command) => command.run(&line.common).await,
+            Command::Help(command) => command.run(documented_commands()),
+            Command::Completions(command) => Ok(command.run(documented_commands())),
+            Command::Man(command) => command.run(documented_commands()),
             Command::Recall(command) => Ok(command.run(line.common, begun)),
             Command::Reader | Command::SqliteReader => Ok(run_reader(&command)),
         }
     });
-    done.unwrap_or_else(|error| {
-        output::print_error(&format!("error: {error:#}"));
-        ExitCode::FAILURE
-    })
+    done.unwrap_or_else(|error| report_error(&error))
+}
+
+fn report_error(error: &anyhow::Error) -> ExitCode {
+    output::print_error(&format!("error: {error:#}"));
+    ExitCode::FAILURE
+}
+
+/// Returns the command line without the commands that only the program itself uses.
+fn documented_commands() -> clap::Command {
+    let all = CommandLine::command();
+    let shown = all.get_subcommands().filter(|command| !command.is_hide_set());
+    clap::Command::new("vademecum")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(all.get_about().cloned().unwrap_or_default())
+        .after_help(EXAMPLES)
+        .disable_help_subcommand(true)
+        .args(all.get_arguments().cloned())
+        .subcommands(shown.cloned())
 }
 
 /// Makes all files that the program writes belong to its user alone: databases, exports, backups and

@@ -60,6 +60,7 @@ mod first_run;
 mod get;
 mod guard_enforcement;
 mod handshake;
+mod help;
 mod highlights;
 #[cfg(unix)]
 mod hostile_databases;
