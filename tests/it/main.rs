@@ -47,6 +47,7 @@ mod delegation;
 mod desktop_door;
 mod doc_names;
 mod documented_tests;
+mod downgrade;
 mod embeddings;
 mod errors;
 mod eval;

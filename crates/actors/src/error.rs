@@ -78,6 +78,13 @@ pub enum StoreFault {
          how to repair it"
     )]
     Damaged,
+    /// A database was written by a newer version of the program.
+    #[error(
+        "a database of the library was written by a newer version of Vademecum than the server, {own}, and was \
+         not changed; install the latest version on the server",
+        own = env!("CARGO_PKG_VERSION")
+    )]
+    Newer,
     /// A row of the item differs from what was written.
     #[error(
         "the item is damaged on the disk of the server: its text is not what was written, so it is \
@@ -163,6 +170,7 @@ impl From<SourceError> for CallError {
                     StoreError::Full { .. } => StoreFault::DiskFull.into(),
                     StoreError::ReadOnly { .. } => StoreFault::ReadOnly.into(),
                     StoreError::Damaged { .. } => StoreFault::Damaged.into(),
+                    StoreError::Newer { .. } => StoreFault::Newer.into(),
                     StoreError::DamagedItem { .. } => StoreFault::DamagedItem.into(),
                     StoreError::Archive(ArchiveError::Unconfirmed(_)) => {
                         StoreFault::Unconfirmed.into()
@@ -194,7 +202,6 @@ impl From<SourceError> for CallError {
                     StoreError::Folder { .. }
                     | StoreError::Open { .. }
                     | StoreError::Foreign { .. }
-                    | StoreError::Newer { .. }
                     | StoreError::Busy(_)
                     | StoreError::Statement(_)
                     | StoreError::DeadlineExceeded

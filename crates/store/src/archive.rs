@@ -98,7 +98,9 @@ pub enum ArchiveError {
     Unconfirmed(String),
     /// The archive was written by a newer version of the program.
     #[error(
-        "the archive has schema {found}, this program supports up to {known}; use a newer version"
+        "the archive was written by a newer version of Vademecum (its schema is {found}, version {own} \
+         reads up to {known}); install the latest version",
+        own = env!("CARGO_PKG_VERSION")
     )]
     Newer {
         /// Schema of the archive.

@@ -36,8 +36,11 @@ pub enum StoreError {
     },
     /// The file was written by a newer version of the program.
     #[error(
-        "{} has schema {found}, this program supports up to {known}; use a newer version",
-        path.display()
+        "{} was written by a newer version of Vademecum (its schema is {found}, version {own} reads up to \
+         {known}) and was not changed; install the latest version, or restore a backup that \
+         {own} made",
+        path.display(),
+        own = env!("CARGO_PKG_VERSION")
     )]
     Newer {
         /// Path of the file.
@@ -101,8 +104,9 @@ pub enum StoreError {
     },
     /// The rows in the archive were written by a newer version of the program.
     #[error(
-        "the archive has schema {found} of this database, this program supports up to {known}; update \
-         this server"
+        "the archive was written by a newer version of Vademecum (its schema of this database is {found}, \
+         version {own} reads up to {known}); install the latest version on this server",
+        own = env!("CARGO_PKG_VERSION")
     )]
     NewerArchive {
         /// Schema of the rows in the archive.
@@ -211,10 +215,13 @@ impl StoreError {
             }
             Self::Conflict => "others changed it at the same time; nothing was changed, try again",
             Self::Full { .. } => "the disk of the server is full or over quota",
+            Self::Newer { .. } => {
+                "its database was written by a newer version of Vademecum; install the latest version on \
+                 the server"
+            }
             Self::Folder { .. }
             | Self::Open { .. }
             | Self::Foreign { .. }
-            | Self::Newer { .. }
             | Self::Busy(_)
             | Self::ReadOnly { .. }
             | Self::Statement(_)

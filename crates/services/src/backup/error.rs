@@ -49,7 +49,11 @@ pub enum BackupError {
         source: serde_json::Error,
     },
     /// The format of the backup is newer than this program.
-    #[error("{} was made by a newer version of the program; use that version", .0.display())]
+    #[error(
+        "{} was made by a newer version of Vademecum than this one, {own}; install the latest version",
+        .0.display(),
+        own = env!("CARGO_PKG_VERSION")
+    )]
     NewerFormat(PathBuf),
     /// The manifest names an invalid user, which could lead to another path.
     #[error("the backup names an invalid user")]
