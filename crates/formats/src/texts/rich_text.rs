@@ -1,5 +1,7 @@
 //! Documents in the Rich Text Format. Pictures, styles and fields without text are left out.
 
+use std::collections::HashMap;
+
 use encoding_rs::{Encoding, WINDOWS_1252};
 use vademecum_model::{MediaDraft, SourceName};
 
@@ -9,8 +11,7 @@ use crate::format::{Format, FormatError, FormatInput, FormatSample, ParsedFormat
 /// Maximum number of groups in one another.
 const MAX_DEPTH: usize = 1_000;
 /// Groups whose content is no text of the document.
-const SKIPPED: [&str; 16] = [
-    "fonttbl",
+const SKIPPED: [&str; 15] = [
     "colortbl",
     "stylesheet",
     "listtable",
@@ -88,6 +89,16 @@ struct Group {
     target: Target,
     /// Number of characters that stand for one of `\u` in older programs.
     fallback: usize,
+    /// Encoding of the font; `None` for that of the document.
+    encoding: Option<&'static Encoding>,
+    /// Whether it is in the table of fonts.
+    is_font: bool,
+}
+
+impl Group {
+    fn new(target: Target) -> Self {
+        Self { target, fallback: 1, encoding: None, is_font: false }
+    }
 }
 
 /// Place of the text of a group.
@@ -104,6 +115,10 @@ struct Reader {
     text: String,
     info: [String; 3],
     encoding: &'static Encoding,
+    /// Encodings of fonts with a character set of their own, by number.
+    fonts: HashMap<i32, &'static Encoding>,
+    /// Number of the font of the document, or of the one whose entry is read.
+    font: [i32; 2],
     groups: Vec<Group>,
     /// Bytes in the encoding of the document, which are decoded together.
     bytes: Vec<u8>,
@@ -119,7 +134,9 @@ impl Reader {
             text: String::new(),
             info: Default::default(),
             encoding: WINDOWS_1252,
-            groups: vec![Group { target: Target::Body, fallback: 1 }],
+            fonts: HashMap::new(),
+            font: [0; 2],
+            groups: vec![Group::new(Target::Body)],
             bytes: Vec::new(),
             surrogate: None,
             skipped: 0,
@@ -127,7 +144,7 @@ impl Reader {
     }
 
     fn group(&self) -> Group {
-        self.groups.last().copied().unwrap_or(Group { target: Target::Nowhere, fallback: 1 })
+        self.groups.last().copied().unwrap_or(Group::new(Target::Nowhere))
     }
 
     fn set_target(&mut self, target: Target) {
@@ -198,7 +215,13 @@ impl Reader {
         let (number, tail) = tail.split_at(digits);
         let number = str::from_utf8(number).ok().and_then(|number| number.parse::<i32>().ok());
         self.word(str::from_utf8(word).unwrap_or_default(), number);
-        tail.strip_prefix(b" ").unwrap_or(tail)
+        let tail = tail.strip_prefix(b" ").unwrap_or(tail);
+        if word == b"bin" {
+            // The bytes of a picture, which are no text.
+            let count = number.and_then(|count| usize::try_from(count).ok()).unwrap_or_default();
+            return tail.get(count..).unwrap_or_default();
+        }
+        tail
     }
 
     fn word(&mut self, word: &str, number: Option<i32>) {
@@ -223,6 +246,20 @@ impl Reader {
                 let label = format!("windows-{}", number.unwrap_or(1252));
                 self.encoding = Encoding::for_label(label.as_bytes()).unwrap_or(WINDOWS_1252);
             }
+            "deff" => self.font[0] = number.unwrap_or_default(),
+            "f" if self.group().is_font => self.font[1] = number.unwrap_or_default(),
+            "fcharset" if self.group().is_font => {
+                let encoding = charset_encoding(number.unwrap_or_default());
+                self.fonts.extend(encoding.map(|encoding| (self.font[1], encoding)));
+            }
+            "f" => self.set_font(number.unwrap_or_default()),
+            "plain" => self.set_font(self.font[0]),
+            "fonttbl" => {
+                self.set_target(Target::Nowhere);
+                if let Some(group) = self.groups.last_mut() {
+                    group.is_font = true;
+                }
+            }
             "info" => self.set_target(Target::Nowhere),
             word if SKIPPED.contains(&word) => self.set_target(Target::Nowhere),
             word => {
@@ -233,6 +270,14 @@ impl Reader {
                     }
                 }
             }
+        }
+    }
+
+    fn set_font(&mut self, font: i32) {
+        self.flush();
+        let encoding = self.fonts.get(&font).copied();
+        if let Some(group) = self.groups.last_mut() {
+            group.encoding = encoding;
         }
     }
 
@@ -275,10 +320,33 @@ impl Reader {
         self.skipped = 0;
         if !self.bytes.is_empty() {
             let bytes = std::mem::take(&mut self.bytes);
-            let text = self.encoding.decode_without_bom_handling(&bytes).0.into_owned();
+            let encoding = self.group().encoding.unwrap_or(self.encoding);
+            let text = encoding.decode_without_bom_handling(&bytes).0.into_owned();
             self.push_text(&text);
         }
     }
+}
+
+/// Returns the encoding of a character set of Windows; `None` for those that the document chooses.
+fn charset_encoding(charset: i32) -> Option<&'static Encoding> {
+    let label = match charset {
+        77 => "macintosh",
+        128 => "shift_jis",
+        129 => "euc-kr",
+        134 => "gbk",
+        136 => "big5",
+        161 => "windows-1253",
+        162 => "windows-1254",
+        163 => "windows-1258",
+        177 => "windows-1255",
+        178 => "windows-1256",
+        186 => "windows-1257",
+        204 => "windows-1251",
+        222 => "windows-874",
+        238 => "windows-1250",
+        _ => return None,
+    };
+    Encoding::for_label(label.as_bytes())
 }
 
 #[cfg(test)]
@@ -297,6 +365,15 @@ mod tests {
         let found = documents(&parsed)[0];
         assert_eq!(found.content, "Café €10 {a}\n\nKnead the dough\n\n😀 rise.");
         assert_eq!((found.title.as_str(), found.author.as_deref()), ("Rye", Some("Ada")));
+    }
+
+    #[test]
+    fn font_has_encoding_and_binary_data_is_left_out() {
+        let text = r"{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0\fcharset0 Arial;}{\f1\fcharset204 Arial;}}
+\f1 \'f0\'ee\'e6\'fc {\f0 caf\'e9} \'e8 \plain \'e9\par {\bin7 }}\'e9{{x}\f1\'e8\par}";
+        let parsed = parse(&RichText, "/a.rtf", text);
+        assert_eq!(documents(&parsed)[0].content, "рожь café и é\n\nxи");
+        assert!(try_parse(&RichText, "/a.rtf", r"{\rtf1 {\bin99 a}").is_err());
     }
 
     #[test]
