@@ -72,10 +72,37 @@ pub(crate) fn for_each_element(
     names: &[&str],
     mut read: impl FnMut(XmlElement),
 ) -> Result<(), FormatError> {
+    read_elements(xml, names, &mut Vec::new(), &mut read)
+}
+
+/// As [`for_each_element`], also with the beginning of an element that is damaged or has no end, which is an
+/// error.
+pub(crate) fn for_each_element_to_damage(
+    xml: &str,
+    names: &[&str],
+    mut read: impl FnMut(XmlElement),
+) -> Result<(), FormatError> {
+    let mut open = Vec::new();
+    let outcome = read_elements(xml, names, &mut open, &mut read);
+    let is_whole = open.is_empty();
+    while let Some(element) = open.pop() {
+        match open.last_mut() {
+            Some(outer) => outer.nodes.push(XmlNode::Element(element)),
+            None => read(element),
+        }
+    }
+    if is_whole { outcome } else { outcome.and(Err(FormatError::new("at its end: it is cut"))) }
+}
+
+/// Reads elements. `open` are those that have begun, from the wanted one on.
+fn read_elements(
+    xml: &str,
+    names: &[&str],
+    open: &mut Vec<XmlElement>,
+    read: &mut impl FnMut(XmlElement),
+) -> Result<(), FormatError> {
     let mut reader = Reader::from_str(xml);
     reader.config_mut().check_end_names = false;
-    // The open elements, from the wanted one on.
-    let mut open: Vec<XmlElement> = Vec::new();
     loop {
         let event = reader.read_event().map_err(|error| {
             FormatError::new(format!("at byte {}: {error}", reader.error_position()))
@@ -107,10 +134,10 @@ pub(crate) fn for_each_element(
                     }
                 }
             }
-            Event::Text(text) => push_text(&mut open, &text),
-            Event::CData(text) => push_text(&mut open, &text),
+            Event::Text(text) => push_text(open, &text),
+            Event::CData(text) => push_text(open, &text),
             Event::GeneralRef(reference) => {
-                push_text(&mut open, &resolve_reference(&reference));
+                push_text(open, &resolve_reference(&reference));
             }
             Event::Eof => return Ok(()),
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}

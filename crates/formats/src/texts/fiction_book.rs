@@ -7,7 +7,7 @@ use crate::{
     archive::has_extension,
     format::{Format, FormatError, FormatInput, FormatSample, ParsedFormat},
     text::{datetime, decode_text, keywords::distinct_keywords},
-    xml::{XmlElement, for_each_element},
+    xml::{XmlElement, for_each_element_to_damage},
 };
 
 /// A book of FictionBook 2.
@@ -61,7 +61,7 @@ fn add_book(
     let text = decode_text(bytes, declared_encoding(bytes).as_deref())?;
     let mut writer = MarkdownWriter::default();
     let mut about = XmlElement::default();
-    let read = for_each_element(&text, &["title-info", "body"], |element| {
+    let read = for_each_element_to_damage(&text, &["title-info", "body"], |element| {
         if element.name == "body" {
             write_section(&mut writer, &element, 1);
         } else if about.name.is_empty() {
@@ -173,6 +173,13 @@ mod tests {
     fn damaged_and_deep_books_are_reported() {
         let cut = BOOK.replace("</body>", "</body><").replace("</FictionBook>", "");
         assert_eq!(documents(&parse(&FictionBook, "/a.fb2", cut)).len(), 1);
+        for ending in ["", "<", "<!--"] {
+            let (begin, _) = BOOK.split_once("</b>").unwrap();
+            let parsed = parse(&FictionBook, "/a.fb2", format!("{begin}{ending}"));
+            let book = documents(&parsed)[0];
+            assert_eq!(book.content, "# Grain\n\n## Rye\n\n> Slow.\n\nIt rises");
+            assert!(parsed.problems[0].reason.contains("the text before is kept"), "{parsed:?}");
+        }
         let deep = format!("<FictionBook><body>{}", "<section>".repeat(10_000));
         assert!(try_parse(&FictionBook, "/a.fb2", deep).is_err());
         assert!(try_parse(&FictionBook, "/a.fb2", "<FictionBook/>").is_err());
