@@ -98,16 +98,23 @@ impl ContentLine {
     }
 }
 
+/// Returns whether the parameters of a line name the transfer encoding of vCard 2.1.
+fn is_quoted_printable(line: &str) -> bool {
+    let head = line.split(':').next().unwrap_or_default();
+    head.to_ascii_uppercase().contains("QUOTED-PRINTABLE")
+}
+
 /// Splits a text into its lines; a line that begins with white space continues the one before.
 pub(super) fn content_lines(text: &str) -> Vec<ContentLine> {
     let mut joined: Vec<String> = Vec::new();
     for line in text.lines().take(MAX_LINES) {
         match (line.strip_prefix([' ', '\t']), joined.last_mut()) {
-            (Some(rest), Some(last)) => last.push_str(rest),
-            (_, Some(last)) if last.ends_with('=') && last.contains("QUOTED-PRINTABLE") => {
+            // White space after a soft line break is part of the value.
+            (_, Some(last)) if last.ends_with('=') && is_quoted_printable(last) => {
                 last.pop();
                 last.push_str(line);
             }
+            (Some(rest), Some(last)) => last.push_str(rest),
             _ => joined.push(line.to_owned()),
         }
     }
@@ -126,5 +133,8 @@ mod tests {
         assert_eq!((lines[0].name.as_str(), lines[0].parameter("TYPE")), ("ORG", "a:b"));
         assert_eq!(lines[0].parts(), ["One, two three", "Four;five"]);
         assert_eq!(lines[1].text(), "café");
+        let soft = "NOTE;CHARSET=UTF-8;ENCODING=quoted-printable:One=\r\n two=\r\n=C3=A9\r\nTEL:1";
+        let lines = content_lines(soft);
+        assert_eq!((lines.len(), lines[0].text().as_str()), (2, "One twoé"));
     }
 }
