@@ -3,6 +3,8 @@
 //! An entry is a prompt with its answers. It names no conversation, except in newer exports by an
 //! address: entries with the same one are one conversation.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 use vademecum_model::{ChatDraft, SourceName};
 
@@ -59,6 +61,7 @@ impl Format for GeminiActivity {
         let text = input.text()?;
         let mut parsed = ParsedFormat::default();
         let (mut chats, mut others) = (Vec::<(String, ChatDraft)>::new(), 0);
+        let mut places = HashMap::new();
         let entries = split_entries(&text)?;
         for (at, json) in entries.iter().enumerate().rev() {
             let entry: Value = match parse_entry(json.get()) {
@@ -72,7 +75,7 @@ impl Format for GeminiActivity {
                 others += 1;
                 continue;
             };
-            add_prompt(&mut chats, &entry, prompt);
+            add_prompt((&mut chats, &mut places), &entry, prompt);
         }
         for (origin, chat) in chats {
             parsed.add_chat(origin, chat);
@@ -95,7 +98,12 @@ fn prompt(entry: &Value) -> Option<&str> {
     known.or_else(|| has_answer.then_some(title)).filter(|prompt| !prompt.trim().is_empty())
 }
 
-fn add_prompt(chats: &mut Vec<(String, ChatDraft)>, entry: &Value, prompt: &str) {
+/// Adds a prompt with its answer to the conversations. `places` are their indexes by origin.
+fn add_prompt(
+    (chats, places): (&mut Vec<(String, ChatDraft)>, &mut HashMap<String, usize>),
+    entry: &Value,
+    prompt: &str,
+) {
     let time = text_at(entry, "/time");
     let at = datetime::parse_text(time);
     let id: String =
@@ -112,7 +120,8 @@ fn add_prompt(chats: &mut Vec<(String, ChatDraft)>, entry: &Value, prompt: &str)
         let text = html_to_markdown(html, None).unwrap_or_else(|_| html.to_owned());
         messages.push(reply(&format!("{id}-1"), "assistant", &text, at, ""));
     }
-    if let Some((_, chat)) = chats.iter_mut().find(|(known, _)| *known == origin) {
+    let place = *places.entry(origin.clone()).or_insert(chats.len());
+    if let Some((_, chat)) = chats.get_mut(place) {
         chat.messages.extend(messages);
     } else {
         let title = prompt.lines().next().map(str::to_owned);

@@ -26,7 +26,7 @@ struct Export<'a> {
     messages: Vec<&'a RawValue>,
 }
 
-/// A message without its answers, which may be nested deeper than values can be.
+/// A message without its answers.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Message<'a> {
@@ -39,8 +39,6 @@ struct Message<'a> {
     created_at: Option<String>,
     #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    children: Vec<&'a RawValue>,
     is_created_by_user: Option<bool>,
 }
 
@@ -67,26 +65,35 @@ impl Format for LibreChat {
         let export: Export<'_> = serde_json::from_str(&text)?;
         let mut parsed = ParsedFormat::default();
         let mut replies = Vec::new();
-        // The answers of a message come after it, so that the last leaf is on the last branch.
-        let mut waiting: Vec<(&RawValue, String)> =
-            export.messages.iter().rev().map(|json| (*json, String::new())).collect();
-        while let Some((json, parent)) = waiting.pop() {
-            if replies.len() >= MAX_MESSAGES {
-                parsed.add_problem("", format!("it has more than {MAX_MESSAGES} messages"));
-                break;
+        let mut left_out = 0;
+        for json in &export.messages {
+            let tree = SplitMessage::split_tree(json.get());
+            if tree.is_empty() {
+                parsed.add_problem(format!("message {}", replies.len() + 1), "it is no object");
             }
-            match serde_json::from_str::<Message<'_>>(json.get()) {
-                Ok(message) => {
-                    let reply = reply_of(&message, &parent, replies.len());
-                    let id = reply.message.origin.clone();
-                    waiting.extend(message.children.iter().rev().map(|it| (*it, id.clone())));
-                    replies.push(reply);
+            let mut ids: Vec<String> = Vec::with_capacity(tree.len());
+            for SplitMessage { json, parent } in tree {
+                let parent = parent.and_then(|at| ids.get(at)).cloned().unwrap_or_default();
+                if replies.len() >= MAX_MESSAGES {
+                    left_out += 1;
+                    continue;
                 }
-                Err(error) => {
-                    parsed.add_problem(format!("message {}", replies.len() + 1), error.to_string());
+                match serde_json::from_str::<Message<'_>>(&json) {
+                    Ok(message) => {
+                        let reply = reply_of(&message, &parent, replies.len());
+                        ids.push(reply.message.origin.clone());
+                        replies.push(reply);
+                    }
+                    Err(error) => {
+                        let place = format!("message {}", replies.len() + 1);
+                        parsed.add_problem(place, error.to_string());
+                        ids.push(parent);
+                    }
                 }
             }
         }
+        let reason = format!("it has more than {MAX_MESSAGES} messages");
+        parsed.add_count(left_out, "message", &reason);
         let leaf = last_leaf(&replies).unwrap_or_default();
         let draft = ChatDraft {
             title: export.title,
@@ -98,6 +105,91 @@ impl Format for LibreChat {
         parsed.add_chat(id.map_or_else(|| input.origin(), |id| format!("librechat:{id}")), draft);
         Ok(parsed)
     }
+}
+
+/// A message of a tree, without its answers.
+#[derive(Debug, Default)]
+struct SplitMessage {
+    json: String,
+    /// Index of the message that it answers.
+    parent: Option<usize>,
+}
+
+/// A part of a tree that has begun.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Open {
+    /// The message of this index.
+    Message(usize),
+    /// The answers to the message of this index.
+    Answers(usize),
+    /// A value in the message of this index.
+    Value(usize),
+    /// A value among answers that is no message.
+    Skipped,
+}
+
+impl SplitMessage {
+    /// Splits valid JSON, which is a message with its answers, into messages in the order of the tree. Answers may
+    /// be nested deeper than values can be, and the time is in proportion to the text.
+    fn split_tree(json: &str) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        let mut open: Vec<Open> = Vec::new();
+        let (mut key, mut rest) = ("", json);
+        while let Some(sign) = rest.chars().next() {
+            let length = if sign == '"' { string_length(rest) } else { sign.len_utf8() };
+            let (token, after) = rest.split_at(length);
+            rest = after;
+            let top = open.last().copied();
+            match (sign, top) {
+                ('{', None | Some(Open::Answers(_))) => {
+                    let parent = top.and_then(|it| match it {
+                        Open::Answers(message) => Some(message),
+                        _ => None,
+                    });
+                    open.push(Open::Message(found.len()));
+                    found.push(Self { json: String::new(), parent });
+                }
+                ('[', Some(Open::Message(message))) if key == "\"children\"" => {
+                    push(&mut found, &open, "[]");
+                    open.push(Open::Answers(message));
+                }
+                ('{' | '[', Some(Open::Message(message) | Open::Value(message))) => {
+                    open.push(Open::Value(message));
+                }
+                ('{' | '[', _) => open.push(Open::Skipped),
+                _ => {}
+            }
+            push(&mut found, &open, token);
+            if matches!(sign, '}' | ']') {
+                open.pop();
+            }
+            match sign {
+                '"' => key = token,
+                ':' | ' ' | '\n' | '\r' | '\t' => {}
+                _ => key = "",
+            }
+        }
+        found
+    }
+}
+
+/// Adds a part of the text to the message that is open.
+fn push(found: &mut [SplitMessage], open: &[Open], token: &str) {
+    let Some(Open::Message(message) | Open::Value(message)) = open.last() else { return };
+    if let Some(message) = found.get_mut(*message) {
+        message.json.push_str(token);
+    }
+}
+
+/// Returns the length of the string at the beginning of a text, with its quotes.
+fn string_length(text: &str) -> usize {
+    let mut is_escaped = true;
+    let end = text.bytes().position(|byte| {
+        let is_end = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_end
+    });
+    end.map_or(text.len(), |end| end + 1)
 }
 
 fn reply_of(message: &Message<'_>, parent: &str, number: usize) -> Reply {
@@ -160,10 +252,10 @@ mod tests {
     fn deep_tree_is_read() {
         let open = r#"{"messageId": "N", "isCreatedByUser": true, "text": "x", "children": ["#;
         let begin: Vec<String> =
-            (0..500).map(|number: usize| open.replace('N', &number.to_string())).collect();
-        let (begin, end) = (begin.concat(), "]}".repeat(500));
+            (0..10_000).map(|number: usize| open.replace('N', &number.to_string())).collect();
+        let (begin, end) = (begin.concat(), "]}".repeat(10_000));
         let text = format!(r#"{{"conversationId": "l", "messages": [{begin}{end}]}}"#);
-        assert_eq!(chats(&parse(&LibreChat, "/a.json", text))[0].messages.len(), 500);
+        assert_eq!(chats(&parse(&LibreChat, "/a.json", text))[0].messages.len(), 10_000);
         assert!(try_parse(&LibreChat, "/a.json", "{}").is_err());
     }
 }

@@ -111,16 +111,21 @@ fn reply_of((id, message): (&String, &Value)) -> Reply {
 
 /// Cuts reasoning and the output of tools, which are blocks of HTML.
 fn cut_blocks(text: &str) -> String {
-    let mut text = text.to_owned();
-    for kind in MACHINE_BLOCKS {
-        let begin = format!("<details type=\"{kind}\"");
-        while let Some(at) = text.find(&begin) {
-            let rest = text.get(at..).unwrap_or_default();
-            let end = rest.find("</details>").map_or(text.len(), |end| at + end + 10);
-            text.replace_range(at..end, "");
+    const BEGIN: &str = "<details type=\"";
+    const END: &str = "</details>";
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, block)) = rest.split_once(BEGIN) {
+        kept.push_str(before);
+        let kind = block.split('"').next().unwrap_or_default();
+        if MACHINE_BLOCKS.contains(&kind) {
+            rest = block.split_once(END).map_or("", |(_, after)| after);
+        } else {
+            kept.push_str(BEGIN);
+            rest = block;
         }
     }
-    text
+    kept + rest
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Entities with observations and relations, of which each entity is a note that links to others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::memory_note::{MemoryNote, list};
 use crate::format::ParsedFormat;
@@ -16,6 +16,14 @@ struct Entity {
     kinds: Vec<String>,
     observations: Vec<String>,
     relations: Vec<String>,
+    /// The observations and relations so far.
+    known: HashSet<(Part, String)>,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Part {
+    Observation,
+    Relation,
 }
 
 impl Graph {
@@ -23,10 +31,10 @@ impl Graph {
     pub(super) fn add_entity(&mut self, name: &str, kind: &str, observations: Vec<String>) {
         let entity = self.entities.entry(name.to_owned()).or_default();
         entity.kinds.push(kind.to_owned());
-        let known = std::mem::take(&mut entity.observations);
-        let new = observations.into_iter().filter(|it| !known.contains(it)).collect::<Vec<_>>();
-        entity.observations = known;
-        entity.observations.extend(new);
+        let Entity { observations: all, known, .. } = entity;
+        all.extend(
+            observations.into_iter().filter(|it| known.insert((Part::Observation, it.clone()))),
+        );
     }
 
     /// Adds a relation, as a link with its name. An entity that has no entry of its own gets one.
@@ -34,7 +42,7 @@ impl Graph {
         self.entities.entry(to.to_owned()).or_default();
         let entity = self.entities.entry(from.to_owned()).or_default();
         let line = format!("{relation} [[{to}]]{remark}");
-        if !entity.relations.contains(&line) {
+        if entity.known.insert((Part::Relation, line.clone())) {
             entity.relations.push(line);
         }
     }

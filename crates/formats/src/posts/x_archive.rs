@@ -1,6 +1,8 @@
 //! An archive of X: posts (`tweets.js`) and direct messages (`direct-messages.js`). Its files are scripts
 //! that assign a list to a variable.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 use vademecum_model::{ChatDraft, MessageDraft, SourceName};
 
@@ -70,8 +72,11 @@ impl Format for XArchive {
                 }
             }
         }
+        // The longest text of each beginning.
+        long_texts.sort_by_key(String::len);
+        let by_begin = long_texts.iter().filter_map(|text| Some((begin(text)?, text))).collect();
         for post in &mut posts {
-            complete(post, &long_texts);
+            complete(post, &by_begin);
         }
         add_threads(&mut parsed, "x", "", posts);
         parsed.add_count(shared, "post", "shared posts of others, or without an identifier");
@@ -87,6 +92,11 @@ fn is_read(name: &str) -> bool {
     ["tweet", "tweets", "direct-messages", "note-tweet"].contains(&stem)
 }
 
+/// Maximum size of the text of a post with its addresses in full, in bytes. Further ones stay short.
+const MAX_TEXT_BYTES: usize = 256 * 1_024;
+/// Number of characters at the beginning of a long post by which it is recognised.
+const BEGIN_CHARS: usize = 100;
+
 /// Returns a post; `None` for one of another person that was shared.
 fn post(tweet: &Value) -> Option<Post> {
     let id = id_at(tweet, "/id_str");
@@ -97,7 +107,11 @@ fn post(tweet: &Value) -> Option<Post> {
     for path in ["/entities/urls", "/entities/media"] {
         for link in list_at(tweet, path) {
             let (short, long) = (text_at(link, "/url"), text_at(link, "/expanded_url"));
-            if !short.is_empty() && !long.is_empty() {
+            if short.is_empty() || long.is_empty() {
+                continue;
+            }
+            let added = text.matches(short).count().saturating_mul(long.len());
+            if text.len().saturating_add(added) <= MAX_TEXT_BYTES {
                 text = text.replace(short, long);
             }
         }
@@ -113,15 +127,17 @@ fn post(tweet: &Value) -> Option<Post> {
     })
 }
 
-/// Replaces the shortened text of a long post.
-fn complete(post: &mut Post, long_texts: &[String]) {
-    const MIN_CHARS: usize = 100;
-    let begin: String = post.text.chars().take(MIN_CHARS).collect();
-    let is_whole = |text: &&String| text.len() > post.text.len() && text.starts_with(&begin);
-    if begin.chars().count() == MIN_CHARS
-        && let Some(text) = long_texts.iter().find(is_whole)
-    {
-        post.text.clone_from(text);
+/// Returns the beginning of a text by which a long post is recognised; `None` if the text is shorter.
+fn begin(text: &str) -> Option<&str> {
+    let (at, last) = text.char_indices().nth(BEGIN_CHARS - 1)?;
+    text.get(..at + last.len_utf8())
+}
+
+/// Replaces the shortened text of a long post by the longest one with the same beginning.
+fn complete(post: &mut Post, long_texts: &HashMap<&str, &String>) {
+    let long = begin(&post.text).and_then(|begin| long_texts.get(begin));
+    if let Some(text) = long.filter(|text| text.len() > post.text.len()) {
+        post.text = (*text).clone();
     }
 }
 
@@ -177,6 +193,19 @@ mod tests {
     const MESSAGES: &str = r#"window.YTD.direct_messages.part0 = [{"dmConversation": {"conversationId": "7-8",
         "messages": [{"messageCreate": {"id": "b", "senderId": "8", "text": "A day.", "createdAt": "2026-01-05T10:01:00Z"}},
         {"messageCreate": {"id": "a", "senderId": "7", "text": "Rest?", "createdAt": "2026-01-05T10:00:00Z"}}]}}]"#;
+
+    #[test]
+    fn addresses_do_not_grow_without_limit() {
+        let link = r#"{"url": "a", "expanded_url": "aaaaaaaa"}"#;
+        let links = vec![link; 30].join(",");
+        let post = format!(
+            r#"window.YTD.tweets.part0 = [{{"tweet": {{"id_str": "1", "full_text": "a rye",
+                "created_at": "2026-01-05T10:00:00Z", "entities": {{"urls": [{links}]}}}}}}]"#
+        );
+        let parsed = parse(&XArchive, "/tweets.js", post);
+        let text = &documents(&parsed)[0].content;
+        assert!(text.len() < 2 * MAX_TEXT_BYTES && text.contains("aaaaaaaa rye"));
+    }
 
     #[test]
     fn posts_are_threads_and_messages_chats() {

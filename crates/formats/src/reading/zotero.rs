@@ -92,7 +92,7 @@ struct Library {
     tags: HashMap<String, Vec<String>>,
     collections: HashMap<String, Vec<String>>,
     notes: HashMap<String, Vec<String>>,
-    alone: Vec<(String, String, String)>,
+    alone: HashMap<String, (String, String)>,
     attachments: HashMap<String, Vec<String>>,
     highlights: HashMap<String, Vec<Highlight>>,
 }
@@ -147,7 +147,7 @@ impl Library {
             let html = text_at(&row, "/note");
             let note = html_to_markdown(html, None).unwrap_or_else(|_| html.to_owned());
             if parent.is_empty() {
-                self.alone.push((id, text_at(&row, "/title").to_owned(), note));
+                self.alone.insert(id, (text_at(&row, "/title").to_owned(), note));
             } else {
                 self.notes.entry(parent).or_default().push(note);
             }
@@ -204,7 +204,7 @@ impl Library {
             let kind = text_at(item, "/type");
             // A file without an item of its own is one; so is a note.
             let is_owner = self.attachments.contains_key(&id) || self.highlights.contains_key(&id);
-            let is_note = self.alone.iter().any(|(alone, ..)| *alone == id);
+            let is_note = self.alone.contains_key(&id);
             if PART_TYPES.contains(&kind) && !is_owner && !is_note {
                 continue;
             }
@@ -220,16 +220,15 @@ impl Library {
     }
 
     fn entry(&mut self, item: &Value, id: &str, kind: &str) -> ReadingEntry {
-        let alone = self.alone.iter().find(|(alone, ..)| alone == id).cloned();
+        let alone = self.alone.remove(id);
         let notes = self.notes.remove(id).unwrap_or_default();
         let mut notes: Vec<String> = notes.into_iter().filter(|it| !it.trim().is_empty()).collect();
-        notes.extend(alone.iter().map(|(_, _, text)| text.clone()));
+        notes.extend(alone.iter().map(|(_, text)| text.clone()));
         let field = |name: &str| self.field(id, name).to_owned();
         let files = self.attachments.get(id).cloned().unwrap_or_default();
         let mut title = field("title");
         if title.is_empty() {
-            title =
-                alone.map(|(_, title, _)| title).filter(|it| !it.is_empty()).unwrap_or_default();
+            title = alone.map(|(title, _)| title).filter(|it| !it.is_empty()).unwrap_or_default();
         }
         if title.is_empty() {
             let file = files.first().and_then(|file| file.rsplit('/').next());
