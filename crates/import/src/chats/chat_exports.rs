@@ -13,8 +13,8 @@ use vademecum_model::SourceName;
 
 use super::{chatgpt, claude, conversation::Conversation};
 use crate::{
-    Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile, files::archive::Archive,
-    text::json::split_entries,
+    ArchiveError, Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile,
+    files::archive::Archive, text::json::split_entries,
 };
 
 /// Importer of ChatGPT and Claude exports.
@@ -80,7 +80,16 @@ fn add_projects(file: &SourceFile, reading: &mut ParsedFile) -> Result<(), Impor
     let refused = |cause| ImportError::Archive { path: file.path.clone(), cause };
     let mut archive = Archive::open(&file.bytes).map_err(refused)?;
     for name in archive.file_names().into_iter().filter(|name| is_project_name(name)) {
-        let Some(bytes) = archive.unpack_file(&name).map_err(refused)? else { continue };
+        let bytes = match archive.unpack_file(&name) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => continue,
+            // Each of the next ones would be unpacked up to the limit.
+            Err(error @ ArchiveError::TooLarge) => return Err(refused(error)),
+            Err(error) => {
+                reading.problems.push(Problem { place: name, reason: error.to_string() });
+                continue;
+            }
+        };
         let input =
             FormatInput { path: &file.path, bytes: &bytes, modified: file.modified, log: None };
         match format.parse(&input) {
@@ -234,6 +243,17 @@ mod tests {
         let read_project = read(zip).unwrap();
         assert_eq!(origins(&read_project), ["claude:c1", "claude-project:p"]);
         assert!(read_project.problems.is_empty(), "{:?}", read_project.problems);
+        // A project whose checksum is wrong.
+        let mut zip = zip_archive(&[
+            ("conversations.json", CLAUDE.as_bytes()),
+            ("projects/p.json", project),
+            ("projects/q.json", &project.map(|byte| if byte == b'p' { b'q' } else { byte })),
+        ]);
+        let at = zip.windows(15).position(|name| name == b"projects/p.json").unwrap();
+        zip[at + 15] ^= 0xff;
+        let damaged = read(zip).unwrap();
+        assert_eq!(damaged.drafts.len(), 2, "{damaged:?}");
+        assert_eq!(damaged.problems[0].place, "projects/p.json");
         let split = [
             ("x/conversations-001.json", CLAUDE.as_bytes()),
             ("x/conversations-000.json", CHATGPT.as_bytes()),
