@@ -99,6 +99,18 @@ fn long_document_is_read_on_by_each_import() {
     assert_eq!((&again["unchanged"], &again["bytes"]), (&json!(1), &json!(0)), "{again}");
     let found = library.run(&["search", "thimble80", "--json"]).parse_json();
     assert_eq!(found["total_estimated"], 1, "{found}");
+    // Read again under another name, it is cut again, and keeps its text.
+    std::fs::rename(folder.join("long.pdf"), folder.join("renamed.pdf")).unwrap();
+    for round in 0..MAX_IMPORTS {
+        let renamed = library.run(&arguments).parse_json();
+        assert!(read_document(&library) == text, "round {round}: {renamed}");
+        assert_eq!((&renamed["new"], &renamed["missing"]), (&json!(0), &json!([])), "{renamed}");
+        if renamed["skipped"].get(0).is_none() {
+            assert!(round > 0, "{renamed}");
+            return;
+        }
+    }
+    panic!("it is never read to its end again");
 }
 
 #[cfg(unix)]

@@ -227,6 +227,31 @@ impl ParsedFormat {
         self.add_draft(origin, DraftBody::Chat(chat));
     }
 
+    /// Adds messages of a conversation of which other exports may have other messages. The messages have the
+    /// identifiers of their service.
+    pub(crate) fn add_excerpt(&mut self, origin: String, chat: ChatDraft) {
+        let added = self.drafts.len();
+        self.add_chat(origin, chat);
+        // The digest is that of the messages alone.
+        if let Some(Draft { body: DraftBody::Chat(chat), .. }) = self.drafts.get_mut(added) {
+            chat.is_excerpt = true;
+        }
+    }
+
+    /// Makes the drafts parts of the file: their origins have no meaning beside it. What earlier versions
+    /// stored under them stays.
+    pub(crate) fn bind_to_file(&mut self, input: &FormatInput<'_>) {
+        for draft in &mut self.drafts {
+            let part: String = digest("part", [draft.origin.as_bytes()]).chars().take(16).collect();
+            let former = std::mem::replace(&mut draft.origin, format!("{}#{part}", input.origin()));
+            match &mut draft.body {
+                DraftBody::Note(note) => note.former_origin = Some(former),
+                DraftBody::Media(document) => document.former_origin = Some(former),
+                DraftBody::Chat(_) | DraftBody::Character(_) | DraftBody::Prompt(_) => {}
+            }
+        }
+    }
+
     /// Adds the reason why a part was left out.
     pub(crate) fn add_problem(&mut self, place: impl Into<String>, reason: impl Into<String>) {
         self.problems.push(Problem { place: place.into(), reason: reason.into() });

@@ -80,6 +80,15 @@ impl DraftBody {
         }
     }
 
+    /// Returns the origin that earlier versions gave to the same item, if it was another one.
+    pub fn former_origin(&self) -> Option<&str> {
+        match self {
+            Self::Note(note) => note.former_origin.as_deref(),
+            Self::Media(media) => media.former_origin.as_deref(),
+            Self::Chat(_) | Self::Character(_) | Self::Prompt(_) => None,
+        }
+    }
+
     /// Returns the tags; for chats and prompts, these are the keywords.
     pub fn tags(&self) -> &[String] {
         match self {
@@ -162,6 +171,8 @@ pub struct NoteDraft {
     pub created_at: Option<Timestamp>,
     /// Last modification time.
     pub modified_at: Option<Timestamp>,
+    /// Origin that earlier versions gave to the same note. A note stored under it is this one.
+    pub former_origin: Option<String>,
 }
 
 /// A media document.
@@ -199,6 +210,11 @@ pub struct MediaDraft {
     /// Fingerprint that the previous version of the importer gave to the same input. A document
     /// stored under it is the same one.
     pub former_digest: Option<String>,
+    /// Origin that earlier versions gave to the same document. One stored under it is this one.
+    pub former_origin: Option<String>,
+    /// Reading stopped before the end of the file. The document does not replace a longer text.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_part: bool,
 }
 
 /// A section title of a document.
@@ -321,6 +337,13 @@ pub struct ChatDraft {
     /// character and parent if those of the draft are not known.
     #[serde(skip)]
     pub is_received: bool,
+    /// Whether other messages of the same conversation may be in another export. Stored messages that the
+    /// draft lacks stay.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_excerpt: bool,
+    /// Origin that earlier versions gave to the same conversation, and to others, too. One stored under it is
+    /// this one if it has the same first message.
+    pub former_origin: Option<String>,
 }
 
 impl ChatDraft {

@@ -10,6 +10,9 @@ use vademecum_store::{Reader, Store, StoreError, Writer};
 
 use crate::SourceError;
 
+/// Gives the item of the origin `:former` the origin `:origin`.
+const ADOPT_SQL: &str =
+    "UPDATE imported SET origin = :origin WHERE source = :source AND origin = :former";
 /// Records that `:item` was changed in the library since its import.
 const CHANGED_HERE_SQL: &str =
     "UPDATE imported SET changed_at = :now WHERE source = :source AND item = :item";
@@ -59,7 +62,7 @@ pub fn save_imported(
     draft: &Draft,
     put: impl FnOnce(Option<&str>, Timestamp) -> Result<String, SourceError>,
 ) -> Result<SaveOutcome, SourceError> {
-    let before = find_origin(writer, source, &draft.origin)?;
+    let before = find_draft_origin(writer, source, draft)?;
     if let Some(known) = &before {
         let uri = Uri::item(source, &known.item);
         if known.digest == draft.digest {
@@ -265,6 +268,24 @@ pub fn find_origin(
             })
         },
     )
+}
+
+/// Returns the item of the origin of a draft, if there is one. One that an earlier version stored under its
+/// former origin has the new origin from then on.
+pub fn find_draft_origin(
+    writer: &Writer<'_>,
+    source: SourceName,
+    draft: &Draft,
+) -> Result<Option<KnownOrigin>, StoreError> {
+    let known = find_origin(writer, source, &draft.origin)?;
+    let (None, Some(former)) = (&known, draft.body.former_origin()) else { return Ok(known) };
+    writer.execute(
+        ADOPT_SQL,
+        named_params! {
+            ":source": source.as_str(), ":origin": draft.origin, ":former": former,
+        },
+    )?;
+    find_origin(writer, source, &draft.origin)
 }
 
 /// Records that an origin was imported as this item.

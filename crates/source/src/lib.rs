@@ -23,10 +23,10 @@ mod word_forms;
 pub use earlier_rows::{are_rows_earlier, update_all_earlier_rows};
 pub use error::SourceError;
 pub use import_origins::{
-    ItemOrigin, KnownOrigin, OWN_DIGEST, find_origin, first_origins, forget_local_changes,
-    forget_origin, item_origins, list_changed_items, list_item_origins, list_origins,
-    record_local_change, record_local_item, record_origin, record_planned_file, remove_imported,
-    rename_origin, save_imported,
+    ItemOrigin, KnownOrigin, OWN_DIGEST, find_draft_origin, find_origin, first_origins,
+    forget_local_changes, forget_origin, item_origins, list_changed_items, list_item_origins,
+    list_origins, record_local_change, record_local_item, record_origin, record_planned_file,
+    remove_imported, rename_origin, save_imported,
 };
 pub use item_table::{ItemTable, KeywordStamp, KeywordTables, OwnStatements};
 pub use listing::ListStatements;

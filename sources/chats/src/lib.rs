@@ -10,6 +10,7 @@ extern crate vademecum_source;
 
 mod append;
 mod copied_session;
+mod excerpt;
 mod fork;
 mod full_text;
 mod item_table;
@@ -154,6 +155,57 @@ mod tests {
             ),
             chat_draft("Garden", "2026-01-02", &[("user", "When do tomatoes ripen?")]),
         ]
+    }
+
+    #[test]
+    fn excerpts_of_conversation_add_up() {
+        let excerpt = |minutes: std::ops::Range<i32>, digest: &str| {
+            let messages = minutes.map(|minute| MessageDraft {
+                origin: minute.to_string(),
+                sender: "Ada".to_owned(),
+                content: format!("Loaf {minute}."),
+                sent_at: Timestamp::from_unix_seconds(f64::from(minute * 60)),
+                ..MessageDraft::default()
+            });
+            let (messages, former_origin) = (messages.collect(), Some("old".to_owned()));
+            let chat =
+                ChatDraft { messages, former_origin, is_excerpt: true, ..ChatDraft::default() };
+            let (origin, digest) = ("test:a".to_owned(), digest.to_owned());
+            Draft { origin, digest, id: None, body: DraftBody::Chat(chat) }
+        };
+        let bench = SourceFixture::new(Chats);
+        let texts = |id: &str| {
+            let read = bench.read(|reader| Chats.load_draft(reader, id)).unwrap();
+            let DraftBody::Chat(chat) = read.body else { panic!("chat") };
+            let times = chat.messages.iter().map(|it| it.sent_at);
+            assert!(times.is_sorted());
+            chat.messages.into_iter().map(|it| it.content).collect::<Vec<_>>()
+        };
+        let expected = |minutes: std::ops::Range<i32>| {
+            minutes.map(|minute| format!("Loaf {minute}.")).collect::<Vec<_>>()
+        };
+        let id = bench.save_draft(&excerpt(4..7, "1")).uri().id.clone();
+        for (minutes, all) in [(9..12, 4..12), (0..5, 0..12), (5..6, 0..12), (0..13, 0..13)] {
+            let outcome = bench.save_draft(&excerpt(minutes.clone(), &format!("{minutes:?}")));
+            assert!(matches!(outcome, SaveOutcome::Updated(_)), "{outcome:?}");
+            let all: Vec<_> = expected(all)
+                .into_iter()
+                .filter(|it| minutes.end > 12 || !["Loaf 7.", "Loaf 8."].contains(&it.as_str()))
+                .collect();
+            assert_eq!(texts(&id), all, "{minutes:?}");
+        }
+        // A conversation of another chat under the former origin is not this one.
+        let mut other = excerpt(20..23, "other");
+        "old".clone_into(&mut other.origin);
+        bench.save_draft(&other);
+        let mut renamed = excerpt(21..23, "later");
+        "test:later".clone_into(&mut renamed.origin);
+        assert!(matches!(bench.save_draft(&renamed), SaveOutcome::New(_)));
+        let mut renamed = excerpt(20..22, "same");
+        "test:same".clone_into(&mut renamed.origin);
+        let outcome = bench.save_draft(&renamed);
+        assert!(matches!(outcome, SaveOutcome::Updated(_)), "{outcome:?}");
+        assert_eq!(texts(&outcome.uri().id), expected(20..23), "nothing is lost");
     }
 
     fn long_chat() -> SourceFixture<Chats> {

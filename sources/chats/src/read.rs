@@ -204,17 +204,7 @@ pub(crate) fn find_message(reader: &Reader<'_>, id: &str) -> Result<Option<Messa
 pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
     let conversation =
         find_conversation(reader, id)?.ok_or_else(|| SourceError::not_found("conversation", id))?;
-    let messages =
-        read_messages(reader, id, 0, usize::MAX)?.into_iter().map(|message| MessageDraft {
-            origin: message.id.clone(),
-            id: Some(message.id),
-            sent_at: Timestamp::parse(&message.timestamp).ok(),
-            sender: message.sender,
-            content: message.content,
-            model: message.extra.model,
-            commands: message.extra.commands,
-            files: message.extra.files,
-        });
+    let messages = read_messages(reader, id, 0, usize::MAX)?.into_iter().map(MessageDraft::from);
     let character = conversation.character_id.map(|id| id.to_string());
     let character =
         character.map(|id| find_origin(reader, SourceName::Characters, &id)).transpose()?;
@@ -233,8 +223,25 @@ pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceE
         messages: messages.collect(),
         follows: 0,
         is_received: false,
+        is_excerpt: false,
+        former_origin: None,
     };
     Ok(Draft::from_stored(id, DraftBody::Chat(draft)))
+}
+
+impl From<Message> for MessageDraft {
+    fn from(message: Message) -> Self {
+        Self {
+            origin: message.id.clone(),
+            id: Some(message.id),
+            sent_at: Timestamp::parse(&message.timestamp).ok(),
+            sender: message.sender,
+            content: message.content,
+            model: message.extra.model,
+            commands: message.extra.commands,
+            files: message.extra.files,
+        }
+    }
 }
 
 /// Returns the first origin of an item; its own URI if it was not imported.

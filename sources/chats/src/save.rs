@@ -18,6 +18,7 @@ use crate::{
     append::{append_messages, continue_session},
     conversation_key,
     copied_session::CopiedSession,
+    excerpt::{adopt_former, with_stored_messages},
     fork::{ForkPoint, delete_merged_branches},
     message_extra::MessageExtra,
     message_key,
@@ -37,7 +38,7 @@ const TAKEN_SQL: &str = "SELECT 1 FROM conversations WHERE id = :id";
 ///
 /// Messages keep their identifiers across exports: importing a newer export adds new messages,
 /// updates changed ones and leaves the others alone. A message that the draft no longer contains is
-/// marked as deleted. A draft of messages that follow the stored ones only adds them.
+/// marked as deleted, unless the draft is an excerpt. A draft of messages that follow the stored ones only adds them.
 pub(crate) fn save_conversation(
     writer: &Writer<'_>,
     draft: &Draft,
@@ -45,6 +46,7 @@ pub(crate) fn save_conversation(
     let DraftBody::Chat(chat) = &draft.body else {
         return Err(SourceError::Refused(format!("`{}` is not a conversation", draft.origin)));
     };
+    adopt_former(writer, draft, chat)?;
     save_imported(writer, SourceName::Chats, draft, |item, now| {
         let copied = if chat.is_received { None } else { CopiedSession::find(writer, item, chat)? };
         let branch = copied.map(|copied| copied.to_branch(chat));
@@ -53,6 +55,7 @@ pub(crate) fn save_conversation(
             Some(id) => id.to_owned(),
             None => writer.choose_id(TAKEN_SQL, draft.id.as_deref())?,
         };
+        let chat = &*with_stored_messages(writer, &id, chat)?;
         let times = message_times(chat, now);
         let place = match item {
             // A copied session is stored as a branch, which its file does not say.

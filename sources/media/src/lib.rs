@@ -364,6 +364,34 @@ mod tests {
     }
 
     #[test]
+    fn part_of_file_replaces_no_longer_text() {
+        let bench = SourceFixture::new(Media);
+        let text = |pages: usize| "Knead the rye. ".repeat(pages);
+        let draft = |pages: usize, is_part, digest: &str| {
+            let media = MediaDraft { is_part, ..media_draft("Book", "pdf", &text(pages)) };
+            Draft { digest: digest.to_owned(), ..to_draft(media) }
+        };
+        let stored = |pages: usize| {
+            let read = bench.read(|reader| Media.load_draft(reader, "1")).unwrap();
+            let DraftBody::Media(media) = read.body else { panic!("media") };
+            assert_eq!(media.content, text(pages));
+        };
+        bench.save_draft(&draft(9, false, "whole"));
+        // A copy that is read up to the same page as this file.
+        let copy = Draft { origin: "file:/copy".to_owned(), ..draft(2, true, "part of 2") };
+        assert!(matches!(bench.save_draft(&copy), SaveOutcome::New(_)));
+        let outcome = bench.save_draft(&draft(2, true, "part of 2"));
+        assert!(matches!(outcome, SaveOutcome::Unchanged(_)), "{outcome:?}");
+        stored(9);
+        let outcome = bench.save_draft(&draft(9, false, "whole"));
+        assert!(matches!(outcome, SaveOutcome::Unchanged(_)), "{outcome:?}");
+        assert!(matches!(bench.save_draft(&draft(12, true, "part")), SaveOutcome::Updated(_)));
+        stored(12);
+        assert!(matches!(bench.save_draft(&draft(3, false, "shorter")), SaveOutcome::Updated(_)));
+        stored(3);
+    }
+
+    #[test]
     fn own_date_of_document_is_its_creation() {
         let bench = SourceFixture::new(Media);
         let created_at = Timestamp::parse("2001-02-03T04:05:06Z").ok();

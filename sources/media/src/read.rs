@@ -169,6 +169,8 @@ pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceE
         kept: None,
         headings: Vec::new(),
         former_digest: None,
+        former_origin: None,
+        is_part: false,
     };
     draft.kept = non_derivable_parts(reader, number, &draft)?;
     Ok(Draft::from_stored(id, DraftBody::Media(draft)))

@@ -4,7 +4,7 @@ use rusqlite::named_params;
 use uuid::Uuid;
 use vademecum_model::{Draft, DraftBody, MediaDraft, SaveOutcome, SourceName, Timestamp, Uri};
 use vademecum_source::{
-    Source, SourceError, find_origin, item_origins, record_origin, save_imported,
+    Source, SourceError, find_draft_origin, item_origins, record_origin, save_imported,
 };
 use vademecum_store::{StoreError, Writer, file_name_of_origin};
 
@@ -17,13 +17,17 @@ const FORGET_DATE_SQL: &str = "DELETE FROM DocumentDates WHERE media_id = :media
 /// Indexes a document, replacing its previous entry.
 const INDEX_SQL: &str = "INSERT OR REPLACE INTO media_fts (rowid, title, content, author, keywords) \
      VALUES (:id, :title, :content, :author, :keywords)";
+/// Selects the length of the text of the document `:id`, in code points.
+const TEXT_LENGTH_SQL: &str =
+    "SELECT length(content) AS length FROM Media WHERE id = :id AND deleted = 0";
 /// Sets when the document `:media_id` was created, as it states itself.
 const SET_DATE_SQL: &str =
     "INSERT OR REPLACE INTO DocumentDates (media_id, created_at) VALUES (:media_id, :created_at)";
 
 /// Saves a document, its chunks, its transcript, its keywords and its index entry.
 ///
-/// A document with the same content and title is stored once, even under another origin.
+/// A document with the same content and title is stored once, even under another origin. A part of a file,
+/// whose reading was cut, does not replace a longer text.
 pub(crate) fn save_document(
     writer: &Writer<'_>,
     draft: &Draft,
@@ -31,7 +35,12 @@ pub(crate) fn save_document(
     let DraftBody::Media(media) = &draft.body else {
         return Err(SourceError::Refused(format!("`{}` is not a media document", draft.origin)));
     };
-    let own = find_origin(writer, SourceName::Media, &draft.origin)?;
+    let own = find_draft_origin(writer, SourceName::Media, draft)?;
+    if let Some(known) = own.as_ref().filter(|_| media.is_part)
+        && is_shorter(writer, media, &known.item)?
+    {
+        return Ok(SaveOutcome::Unchanged(Uri::item(SourceName::Media, &known.item)));
+    }
     if let Some(id) = find_same_content(writer, media, &draft.digest)? {
         if let Some(known) = &own
             && known.item == id.to_string()
@@ -61,6 +70,14 @@ pub(crate) fn save_document(
         let id = item.and_then(|item| item.parse().ok());
         Ok(write_document(writer, id, media, draft, now)?.to_string())
     })
+}
+
+/// Returns `true` if the text of a draft is shorter than that of the stored document.
+fn is_shorter(writer: &Writer<'_>, media: &MediaDraft, item: &str) -> Result<bool, StoreError> {
+    let id = named_params! { ":id": item.parse::<i64>().unwrap_or_default() };
+    let stored = writer.query_first(TEXT_LENGTH_SQL, id, |row| row.get::<_, i64>("length"))?;
+    let length = i64::try_from(media.content.chars().count()).unwrap_or(i64::MAX);
+    Ok(stored.is_some_and(|stored| length < stored))
 }
 
 /// Returns the outcome for a draft whose content is that of document `id`. `own` is the item that its

@@ -174,6 +174,25 @@ mod tests {
     }
 
     #[test]
+    fn note_under_former_origin_is_updated_once() {
+        let bench = SourceFixture::new(Notes);
+        let note = |origin: &str, digest: &str| {
+            let mut draft = note_draft("Ada", "Grows rye.", &[], "2026-01-01");
+            (draft.origin, draft.digest) = (origin.to_owned(), digest.to_owned());
+            let DraftBody::Note(note) = &mut draft.body else { panic!("note") };
+            note.former_origin = Some("memory:Ada".to_owned());
+            draft
+        };
+        let first = bench.save_draft(&note("memory:Ada", "1"));
+        let outcome = bench.save_draft(&note("file:/a.json#1", "1"));
+        assert!(matches!(outcome, SaveOutcome::Unchanged(_)), "{outcome:?}");
+        assert_eq!(outcome.uri(), first.uri());
+        assert!(matches!(bench.save_draft(&note("file:/b.json#1", "1")), SaveOutcome::New(_)));
+        let outcome = bench.save_draft(&note("file:/a.json#1", "2"));
+        assert!(matches!(&outcome, SaveOutcome::Updated(uri) if uri == first.uri()), "{outcome:?}");
+    }
+
+    #[test]
     fn note_matches_title_text_and_keyword() {
         let bench = bakery_bench();
         for query in ["pizza", "rises", "baking", "PIZZÀ", "rise"] {

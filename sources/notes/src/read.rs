@@ -84,6 +84,7 @@ pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceE
         tags: note.tags,
         created_at: note.created_at,
         modified_at: note.last_modified,
+        former_origin: None,
     };
     Ok(Draft::from_stored(id, DraftBody::Note(draft)))
 }

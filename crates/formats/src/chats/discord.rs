@@ -65,7 +65,7 @@ impl Format for Discord {
             if id.is_empty() { format!("{}#1", input.origin()) } else { format!("discord:{id}") };
         let (title, service) = (Some(title), Some("discord".to_owned()));
         let chat = ChatDraft { title, service, messages: drafts, ..ChatDraft::default() };
-        parsed.add_chat(origin, chat);
+        parsed.add_excerpt(origin, chat);
         Ok(parsed)
     }
 }

@@ -91,7 +91,7 @@ impl Format for Slack {
                 messages,
                 ..ChatDraft::default()
             };
-            parsed.add_chat(format!("slack:{id}"), chat);
+            parsed.add_excerpt(format!("slack:{id}"), chat);
         }
         parsed.add_count(changes, "message", "they only say who joined or left");
         parsed.or_empty("it has no conversations")

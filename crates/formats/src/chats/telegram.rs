@@ -118,7 +118,10 @@ fn add_chat(
         drafts.push(message(id, sender, &parts, sent_at(value)));
     }
     let service = Some("telegram".to_owned());
-    parsed.add_chat(origin, ChatDraft { title, service, messages: drafts, ..ChatDraft::default() });
+    parsed.add_excerpt(
+        origin,
+        ChatDraft { title, service, messages: drafts, ..ChatDraft::default() },
+    );
     Ok(())
 }
 

@@ -1,13 +1,14 @@
 //! Telegram's export as pages: `messages.html`, `messages2.html` … of a chat.
 //!
-//! Each page is a conversation: it does not say which ones come before and after it. Messages without a
-//! sender are of the one before.
+//! Each page is a conversation: it does not say which ones come before and after it, nor of which chat it is.
+//! Its first message identifies it. Messages without a sender are of the one before.
 
 use dom_smoothie::Readability;
-use vademecum_model::{ChatDraft, SourceName, Timestamp};
+use vademecum_model::{ChatDraft, Draft, DraftBody, MessageDraft, SourceName, Timestamp};
 
 use super::message::{file_label, message, quote};
 use crate::{
+    digest,
     format::{Format, FormatError, FormatInput, FormatSample, ParsedFormat},
     html_markdown::{html_to_markdown, parse_html},
     text::datetime,
@@ -42,18 +43,31 @@ impl Format for TelegramPages {
         let first = page.doc.select(".history .message[id]").attr("id");
         let first = first.map(|id| id.to_string()).unwrap_or_default();
         let messages = read_messages(&page);
+        let origin = messages.first().map(|message| page_origin(&title, message));
         let draft = ChatDraft {
             title: Some(title.clone()),
             service: Some("telegram".to_owned()),
             messages,
             ..ChatDraft::default()
         };
-        parsed.add_chat(format!("telegram-page:{title}:{first}"), draft);
+        let former = format!("telegram-page:{title}:{first}");
+        parsed.add_excerpt(origin.unwrap_or_else(|| former.clone()), draft);
+        if let Some(Draft { body: DraftBody::Chat(chat), .. }) = parsed.drafts.last_mut() {
+            chat.former_origin = Some(former);
+        }
         Ok(parsed)
     }
 }
 
-fn read_messages(page: &Readability) -> Vec<vademecum_model::MessageDraft> {
+/// Returns the origin of a page. Other chats may have the same title, and number their messages from 1, too.
+fn page_origin(title: &str, first: &MessageDraft) -> String {
+    let time = first.sent_at.map(|it| it.to_string()).unwrap_or_default();
+    let parts = [time.as_bytes(), first.content.as_bytes()];
+    let mark: String = digest("telegram-page", parts).chars().take(16).collect();
+    format!("telegram-page:{title}:{}-{mark}", first.origin)
+}
+
+fn read_messages(page: &Readability) -> Vec<MessageDraft> {
     let mut messages = Vec::new();
     let mut sender = String::new();
     let mut texts = std::collections::HashMap::new();
@@ -130,11 +144,28 @@ mod tests {
         </div></div></div></body></html>"##;
 
     #[test]
+    fn pages_of_other_periods_and_chats_are_other_conversations() {
+        let origin =
+            |page: &str| parse(&TelegramPages, "/messages.html", page).drafts[0].origin.clone();
+        let whole = origin(PAGE);
+        // An export of a later period begins with the date, then with another message.
+        let (_, rest) = PAGE.split_once("id=\"message1\"").unwrap();
+        let (_, rest) = rest.split_once("</div></div>").unwrap();
+        let (begin, _) = PAGE.split_once("<div class=\"message service\" id=\"message1\"").unwrap();
+        let later = format!("{begin}{rest}");
+        assert_ne!(origin(&later), whole);
+        assert_ne!(origin(&PAGE.replace("Ada created", "Cy created")), whole);
+        let longer = PAGE.replace("A day.", "Two days.");
+        assert_eq!(origin(&longer), whole, "the same period again");
+    }
+
+    #[test]
     fn page_keeps_senders_times_replies_and_files() {
         assert!(detects(&TelegramPages, "/messages.html", PAGE));
         let parsed = parse(&TelegramPages, "/messages.html", PAGE);
-        assert_eq!(parsed.drafts[0].origin, "telegram-page:Bread:message-1");
+        assert!(parsed.drafts[0].origin.starts_with("telegram-page:Bread:1-"), "{parsed:?}");
         let chat = chats(&parsed)[0];
+        assert_eq!(chat.former_origin.as_deref(), Some("telegram-page:Bread:message-1"));
         assert_eq!(
             lines(chat),
             [

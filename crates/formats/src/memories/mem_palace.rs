@@ -59,6 +59,7 @@ impl Format for MemPalace {
                 }
             }
             graph.add_notes("mempalace", &mut parsed);
+            parsed.bind_to_file(input);
             return parsed.or_empty("it has no triples");
         }
         let mut texts: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
@@ -143,6 +144,7 @@ mod tests {
              INSERT INTO triples VALUES ('t', 'Ada', 'waters', 'Bed 7', '2026-01'), ('u', '', '', '', '');",
         );
         let parsed = parse(&MemPalace, "/knowledge_graph.db", &bytes);
+        assert!(parsed.drafts[0].origin.starts_with("file:/knowledge_graph.db#"), "{parsed:?}");
         assert_eq!(notes(&parsed)[0].content, "## Relations\n\n- waters [[Bed 7]] (until 2026-01)");
         assert_eq!(parsed.problems.len(), 1);
     }

@@ -49,6 +49,7 @@ impl Format for MemoryServer {
             }
         }
         graph.add_notes("memory", &mut parsed);
+        parsed.bind_to_file(input);
         parsed.or_empty("it has no entities")
     }
 }
@@ -86,7 +87,11 @@ mod tests {
         assert!(detects(&MemoryServer, "/memory.json", text));
         let parsed = parse(&MemoryServer, "/memory.json", text);
         let found = notes(&parsed);
-        assert_eq!(parsed.drafts[0].origin, "memory:Ada");
+        assert_eq!(parsed.drafts[0].body.former_origin(), Some("memory:Ada"));
+        assert!(parsed.drafts[0].origin.starts_with("file:/memory.json#"), "{parsed:?}");
+        let other = parse(&MemoryServer, "/work/memory.json", text);
+        assert_ne!(other.drafts[0].origin, parsed.drafts[0].origin, "a memory of its own");
+        assert_eq!(other.drafts[0].digest, parsed.drafts[0].digest);
         assert_eq!(
             found[0].content,
             "- grows rye\n- lives in Bern\n\n## Relations\n\n- waters [[Bed 7]]"

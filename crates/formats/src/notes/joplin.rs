@@ -152,6 +152,7 @@ impl<'t> JoplinExport<'t> {
             folders: self.folders(note.field("parent_id")),
             created_at: note.time(["user_created_time", "created_time"]),
             modified_at: note.time(["user_updated_time", "updated_time"]),
+            ..NoteDraft::default()
         };
         parsed.add_note(format!("joplin:{id}"), draft, id);
     }

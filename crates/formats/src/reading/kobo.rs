@@ -77,6 +77,8 @@ impl Format for Kobo {
         for book in books.into_values() {
             parsed.add_entry(book);
         }
+        // Books that were copied to a reader are named by their paths, which other readers have, too.
+        parsed.bind_to_file(input);
         parsed.add_count(deleted, "highlight", "deleted on the reader");
         parsed.add_count(plain, "bookmark", "it has no text");
         parsed.or_empty("it has no highlights")
@@ -156,6 +158,11 @@ mod tests {
         let parsed = parse(&Kobo, "/KoboReader.sqlite", &bytes);
         let found = documents(&parsed);
         assert_eq!(found.len(), 2);
+        let other = parse(&Kobo, "/other/KoboReader.sqlite", &bytes);
+        for (draft, other) in parsed.drafts.iter().zip(&other.drafts) {
+            assert!(draft.body.former_origin().unwrap().starts_with("kobo:file:///a/"));
+            assert_ne!(draft.origin, other.origin, "the readers have books of the same path");
+        }
         let titled = |title: &str| found.iter().find(|it| it.title == title).unwrap();
         assert!(titled("Old book").content.contains("> Bran."));
         let book = titled("Grain");

@@ -4,6 +4,9 @@ use vademecum_model::{Draft, DraftBody, MediaDraft};
 
 use crate::{ImportError, ParsedFile, Problem, SourceFile, digest};
 
+/// Maximum size of the text of a document with pages, which may be read in several parts, in bytes.
+pub(crate) const MAX_TEXT_BYTES: usize = 64 * 1_024 * 1_024;
+
 /// Version of an importer. A new version makes a new document of the same bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ImporterVersion {

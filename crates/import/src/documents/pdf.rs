@@ -12,7 +12,7 @@ use pdf_oxide::{
 use vademecum_model::{Draft, DraftBody, Heading, MediaDraft, SourceName, Timestamp};
 
 use super::{
-    document::{ImporterVersion, title_or_stem, unreadable_error},
+    document::{ImporterVersion, MAX_TEXT_BYTES, title_or_stem, unreadable_error},
     isolated_thread::{self, ParserFailure, PartSender, catch_panic},
 };
 use crate::{
@@ -25,9 +25,6 @@ const VERSION: ImporterVersion = ImporterVersion { current: "pdf/3", former: Som
 
 /// Maximum number of pages that are read.
 const MAX_PAGES: u32 = 10_000;
-
-/// Maximum size of the text, in bytes.
-const MAX_TEXT_BYTES: usize = 64 * 1_024 * 1_024;
 
 /// Minimum number of characters per control character on a page. A page below it uses fonts without
 /// a character mapping.
@@ -199,6 +196,7 @@ impl PdfCollector {
             modified_at: about.modified.or(file.modified),
             content: self.text,
             headings: self.headings,
+            is_part: self.is_cut,
             ..MediaDraft::default()
         };
         let draft = if self.is_cut {

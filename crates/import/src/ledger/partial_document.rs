@@ -6,7 +6,7 @@ use vademecum_model::{Draft, DraftBody, Heading};
 use vademecum_store::{StoreError, Writer};
 
 use super::entry::{LedgerEntry, path_text, source_column};
-use crate::{ParsedFile, Problem};
+use crate::{ParsedFile, Problem, documents::document::MAX_TEXT_BYTES};
 
 /// Deletes the part of a document that was read.
 const DELETE_SQL: &str = "DELETE FROM partial_documents WHERE path = :path AND asked = :asked";
@@ -17,8 +17,6 @@ const INSERT_SQL: &str = "INSERT INTO partial_documents (path, asked, digest, re
 pub(super) const SELECT_SQL: &str = "SELECT digest, read_pages, draft, problems FROM partial_documents \
      WHERE path = :path AND asked = :asked";
 
-/// Maximum size of the text of a document that is read in several parts, in bytes.
-const MAX_TEXT_BYTES: usize = 64 * 1_024 * 1_024;
 /// Maximum number of pages that are left out because each takes longer than the longest time.
 const MAX_SLOW_PAGES: usize = 8;
 /// Reason why a page was left out.
@@ -146,6 +144,7 @@ fn append(draft: &mut Draft, next: &Draft) -> bool {
     let moved = |heading: &Heading| Heading { at: begin + heading.at, ..heading.clone() };
     document.headings.extend(rest.headings.iter().map(moved));
     document.former_digest.clone_from(&rest.former_digest);
+    document.is_part = rest.is_part;
     draft.digest.clone_from(&next.digest);
     true
 }
