@@ -78,7 +78,7 @@ fn every_program_is_read_and_found() {
             }
         }
         let second = import(&library, &folder.join("again"));
-        let origins_are_files = ["open_webui"].contains(&format);
+        let origins_are_files = ["open_webui", "memory_server", "mem_palace"].contains(&format);
         if !origins_are_files {
             assert_eq!(second["new"], json!(0), "{format}: {second}");
             assert_eq!(second["updated"], json!(0), "{format}: {second}");
@@ -115,6 +115,53 @@ fn open_database_is_read_with_its_log_and_not_written() {
     program.execute_batch("PRAGMA wal_checkpoint").unwrap();
     import(&library, &path);
     assert_eq!((hits(&library, "media", "spelt"), hits(&library, "media", "barley")), (0, 1));
+    // Only the log is changed.
+    program.execute_batch("UPDATE itemDataValues SET value = 'Millet' WHERE valueID = 1").unwrap();
+    import(&library, &path);
+    assert_eq!((hits(&library, "media", "barley"), hits(&library, "media", "millet")), (0, 1));
+}
+
+#[test]
+fn database_of_size_of_memory_is_read() {
+    let library = Library::new();
+    let path = library
+        .write_file("in/KoboReader.sqlite", fs::read(seeds("kobo").join("reader.sqlite")).unwrap());
+    #[expect(clippy::disallowed_methods, reason = "a database of another program")]
+    let program = Connection::open(&path).unwrap();
+    let fill =
+        "CREATE TABLE pictures (data BLOB); INSERT INTO pictures VALUES (zeroblob(67108864));";
+    program.execute_batch(fill).unwrap();
+    drop(program);
+    let limits = library.write_file("limits.toml", "[import]\nfile_memory_mb = 160\n");
+    let done = library.run(&[
+        "import",
+        "--json",
+        path.to_str().unwrap(),
+        "--config",
+        limits.to_str().unwrap(),
+    ]);
+    let summary = done.parse_json();
+    assert_eq!(summary["skipped"].as_array().unwrap().len(), 0, "{summary}");
+    assert!(summary["new"].as_u64().unwrap() > 0, "{summary}");
+}
+
+#[test]
+fn stores_with_same_names_do_not_overwrite_each_other() {
+    let library = Library::new();
+    let memory = |fact: &str| {
+        let entity = json!({
+            "type": "entity", "name": "Ada", "entityType": "person", "observations": [fact],
+        });
+        format!("{entity}\n")
+    };
+    for (project, fact) in [("garden", "grows marrows"), ("kitchen", "bakes spelt")] {
+        let path = library.write_file(&format!("{project}/memory.jsonl"), memory(fact));
+        let done = import(&library, &path);
+        assert_eq!(done["new"], json!(1), "{done}");
+    }
+    for word in ["marrows", "spelt"] {
+        assert_eq!(hits(&library, "notes", word), 1, "{word}");
+    }
 }
 
 #[test]

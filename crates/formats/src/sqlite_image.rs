@@ -3,11 +3,19 @@
 //! Nothing is opened on disk, so that this program is never a second writer and creates no file. The
 //! log is applied in memory: committed pages replace those of the file.
 
-use std::{borrow::Cow, io::Cursor};
+use std::{
+    borrow::Cow,
+    io::{Cursor, Read as _},
+    path::{Path, PathBuf},
+};
 
 use rusqlite::{Connection, MAIN_DB, Row, types::ValueRef};
 use serde_json::{Map, Value};
 
+/// End of the name of a write-ahead log.
+const LOG_ENDING: &str = "-wal";
+/// Size of the header of a database, in bytes.
+const DATABASE_HEADER: usize = 100;
 /// Size of the header of a write-ahead log, in bytes.
 const LOG_HEADER: usize = 32;
 /// Size of the header of a frame in a log, in bytes.
@@ -37,6 +45,18 @@ pub enum ImageError {
     Database(#[from] rusqlite::Error),
 }
 
+/// Returns the path of the write-ahead log of a database: its last changes, while its program runs.
+pub fn log_of(database: &Path) -> PathBuf {
+    let mut log = database.as_os_str().to_owned();
+    log.push(LOG_ENDING);
+    log.into()
+}
+
+/// Returns the path of the database of a write-ahead log; `None` for another file.
+pub fn database_of(log: &Path) -> Option<PathBuf> {
+    log.to_str()?.strip_suffix(LOG_ENDING).map(PathBuf::from)
+}
+
 /// Returns whether a file is a SQLite database.
 pub fn is_database(bytes: &[u8]) -> bool {
     bytes.starts_with(SIGNATURE)
@@ -50,7 +70,7 @@ pub fn has_table(database: &Connection, name: &str) -> bool {
 
 /// Opens a database from its bytes. `log` is its write-ahead log, if it has one.
 pub fn open_image(bytes: &[u8], log: Option<&[u8]>) -> Result<Connection, ImageError> {
-    if !bytes.starts_with(SIGNATURE) || bytes.len() < 100 {
+    if !bytes.starts_with(SIGNATURE) || bytes.len() < DATABASE_HEADER {
         return Err(ImageError::NotADatabase);
     }
     let mut image = Cow::Borrowed(bytes);
@@ -60,14 +80,17 @@ pub fn open_image(bytes: &[u8], log: Option<&[u8]>) -> Result<Connection, ImageE
     if image.len() > MAX_BYTES {
         return Err(ImageError::TooLarge);
     }
-    let mut image = image.into_owned();
+    // Only the header is copied, because databases are large.
+    let (header, pages) = image.split_at(DATABASE_HEADER.min(image.len()));
+    let mut header = header.to_vec();
     // An image in memory has no log, so it must not say that it has one.
-    if let Some(versions) = image.get_mut(18..20) {
+    if let Some(versions) = header.get_mut(18..20) {
         versions.fill(1);
     }
     let mut connection = Connection::open_in_memory()?;
-    let size = image.len();
-    connection.deserialize_read_exact(MAIN_DB, Cursor::new(image), size, true)?;
+    let content = Cursor::new(header).chain(pages);
+    connection.deserialize_read_exact(MAIN_DB, content, image.len(), true)?;
+    drop(image);
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.pragma_update(None, "trusted_schema", false)?;
     Ok(connection)

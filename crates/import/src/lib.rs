@@ -55,5 +55,6 @@ use vademecum_formats::text;
 pub use vademecum_formats::{
     archive::ArchiveError,
     digest,
+    sqlite_image::database_of,
     text::{EncodingError, TextEncoding, decode_text},
 };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use vademecum_formats::sqlite_image::ImageError;
+use vademecum_formats::sqlite_image::{ImageError, log_of};
 use vademecum_model::Timestamp;
 
 /// Maximum length of a line that is parsed, in bytes. Longer ones hold pictures or copies.
@@ -85,9 +85,7 @@ impl SessionFile<'_> {
 
     /// Returns the write-ahead log of the file, which is a database.
     pub(crate) fn database_log(&self) -> Option<Vec<u8>> {
-        let mut path = self.path.as_os_str().to_owned();
-        path.push("-wal");
-        (self.read_neighbour)(Path::new(&path))
+        (self.read_neighbour)(&log_of(self.path))
     }
 
     fn neighbour(&self, relative: &str) -> Option<Vec<u8>> {

@@ -9,9 +9,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use vademecum_formats::sqlite_image::log_of;
 use vademecum_sessions::session_neighbours;
 
 use super::open_file::{OpenFile, has_extension};
+use crate::FileStamp;
 
 /// File extensions of the picture of an exported character.
 pub(crate) const PICTURE_EXTENSIONS: [&str; 5] = ["png", "jpg", "webp", "gif", "bin"];
@@ -31,9 +33,7 @@ const DATABASE_EXTENSIONS: [&str; 4] = ["db", "vscdb", "sqlite", "sqlite3"];
 
 /// Returns the path of the write-ahead log of a database: its last changes, while its program runs.
 pub(crate) fn database_log(path: &Path) -> Option<PathBuf> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    has_extension(path, &DATABASE_EXTENSIONS).then(|| log.into())
+    has_extension(path, &DATABASE_EXTENSIONS).then(|| log_of(path))
 }
 
 /// The files and folders beside a file that its importer may need.
@@ -76,6 +76,11 @@ impl Neighbours {
     /// Returns `true` if a file with this name outside of `folder` is among the neighbours.
     pub(crate) fn has_name(&self, name: &str, folder: &Path) -> bool {
         self.present.iter().any(|path| path.ends_with(name) && path.parent() != Some(folder))
+    }
+
+    /// Returns the stamp of the write-ahead log of a file, if it is a database that has one.
+    pub(crate) fn log_stamp(&self, path: &Path) -> Option<FileStamp> {
+        Some(self.files.get(&database_log(path)?)?.stamp)
     }
 
     /// Opens a neighbour; `None` if there is none with this path, or if it cannot be opened.

@@ -56,6 +56,8 @@ impl SourceFile {
         let mut bytes = Vec::new();
         // The file may grow while it is read.
         if stamp.size <= MAX_FILE_BYTES {
+            // Growing would take up to three times the size of the file.
+            bytes.reserve_exact(usize::try_from(stamp.size).unwrap_or_default());
             let read = file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
             read.map_err(|cause| ImportError::Open { path: path.clone(), cause })?;
         }

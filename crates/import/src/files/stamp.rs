@@ -9,7 +9,9 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// Size and modification time of a file.
+use super::neighbours::database_log;
+
+/// Size and modification time of a file; of a database, together with those of its write-ahead log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileStamp {
     /// Size in bytes.
@@ -19,9 +21,20 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    /// Reads the current size and modification time of a file.
+    /// Reads the current size and modification time of a file. Changes of a database are in its log until its
+    /// program moves them.
     pub fn from_path(path: &Path) -> io::Result<Self> {
-        Ok(Self::from_metadata(&path.metadata()?))
+        let file = Self::from_metadata(&path.metadata()?);
+        let log = database_log(path).and_then(|log| log.symlink_metadata().ok());
+        let log = log.filter(Metadata::is_file).map(|log| Self::from_metadata(&log));
+        Ok(file.with_log(log))
+    }
+
+    /// Returns the stamp of a database with that of its log, if it has one.
+    pub(crate) fn with_log(self, log: Option<Self>) -> Self {
+        let Some(log) = log else { return self };
+        let size = self.size.saturating_add(log.size);
+        Self { size, modified: self.modified.max(log.modified) }
     }
 
     /// Returns the size and the modification time in the metadata of a file.

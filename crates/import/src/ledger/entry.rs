@@ -13,12 +13,12 @@ use vademecum_store::{StoreError, Writer};
 use super::partial_document::PartialDocument;
 use crate::{
     Continuation, FileEntry, FileStamp, Problem, ReaderLimits, SourceFile, digest,
-    files::stamp::unix_nanos_now,
+    files::{database_log, stamp::unix_nanos_now},
 };
 
 /// Version of all importers together; increment when any of them produces different items for the
 /// same file.
-const IMPORTER_GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/6");
+const IMPORTER_GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/7");
 
 /// Version of no importers, for files that must be read again.
 const UNFINISHED_GENERATION: &str = "unfinished";
@@ -133,6 +133,7 @@ impl LedgerEntry {
     /// Marks that the file must be read again, because some of its items were not saved.
     pub fn read_again(&mut self) {
         UNFINISHED_GENERATION.clone_into(&mut self.generation);
+        self.read_pages = 0;
     }
 
     /// Returns `true` if the file has certainly not changed and the current importers would produce
@@ -152,6 +153,10 @@ impl LedgerEntry {
         limits: ReaderLimits,
     ) -> Option<Self> {
         let read_at = unix_nanos_now();
+        // The content of a database may be in its log.
+        if database_log(&self.path).is_some_and(|log| log.exists()) {
+            return None;
+        }
         if stamp.size > MAX_CONFIRMED_BYTES || !self.has_stamp(stamp, limits) {
             return None;
         }

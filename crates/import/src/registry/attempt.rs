@@ -88,7 +88,8 @@ pub(crate) fn read_open_file(
     follow: &FollowMode,
 ) -> ImportAttempt {
     // Taken before reading, so that a file changed meanwhile is read again.
-    let stamp = opened.file.stamp;
+    let file = &opened.file;
+    let stamp = file.stamp.with_log(opened.neighbours.log_stamp(&file.path));
     let mut read = ImportAttempt::new(found, stamp, Ok(ParsedFile::default()));
     // A panic in an importer fails this file only.
     let parsed = catch_unwind(AssertUnwindSafe(|| read.read(source, opened, time_limit, follow)));

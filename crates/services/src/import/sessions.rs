@@ -6,7 +6,7 @@ use std::{
 };
 
 use vademecum_actors::Library;
-use vademecum_import::FileEntry;
+use vademecum_import::{FileEntry, database_of};
 use vademecum_sessions::{AgentPlace, HomeFolders, find_session_file, find_session_files};
 
 use super::{
@@ -92,8 +92,7 @@ impl AgentSessions {
             if path.is_dir() {
                 return find_session_files(&self.folders);
             }
-            let log = path.to_str().and_then(|path| path.strip_suffix("-wal")).map(PathBuf::from);
-            let path = log.unwrap_or(path);
+            let path = database_of(&path).unwrap_or(path);
             let above = roots.iter().filter(|root| path.starts_with(root));
             let root = above.max_by_key(|root| root.components().count());
             found.extend(root.and_then(|root| find_session_file(root, &path)));
