@@ -231,6 +231,17 @@ impl ImportError {
             _ => false,
         }
     }
+
+    /// Returns `true` if the content of the file ended the reader: another reading ends in the same way.
+    pub fn is_lasting(&self) -> bool {
+        matches!(
+            self,
+            Self::ReaderCrashed { .. }
+                | Self::ImporterPanicked { .. }
+                | Self::ReaderOutOfMemory { .. }
+                | Self::OutputTooLarge { .. }
+        )
+    }
 }
 
 /// Reason why a text or picture is not a character card.

@@ -94,8 +94,8 @@ fn parsed_file(
         let known_asides = before.map_or(0, SessionTail::aside_count);
         add_drafts(&tail.agent, session, known_asides, file.modified, &mut parsed);
     }
-    let unread = tail.unread() - before.map_or(0, SessionTail::unread).min(tail.unread());
-    parsed.problems.extend(unread_lines(unread));
+    // All of the file, not only of the added lines.
+    parsed.problems.extend(unread_lines(tail.unread()));
     parsed.tail = Some(Box::new(tail));
     parsed
 }

@@ -1,6 +1,8 @@
 //! Drafts of sessions that are followed: without secrets, and with what the file had before.
 
-use vademecum_import::{FileEntry, FollowMode, LedgerEntry, ParsedFile};
+use std::collections::HashSet;
+
+use vademecum_import::{FileEntry, FollowMode, LedgerEntry, ParsedFile, Problem};
 use vademecum_model::Draft;
 use vademecum_sessions::Redactions;
 
@@ -35,7 +37,7 @@ impl ImportJob<'_> {
         }
         if is_continued && let Some(before) = self.previous.get(&entry.path) {
             entry.items.clone_from(&before.items);
-            entry.problems.splice(..0, before.problems.iter().cloned());
+            merge_problems(&before.problems, &mut entry.problems);
         }
         if let Some(tail) = tail {
             if is_continued {
@@ -57,5 +59,37 @@ impl ImportJob<'_> {
             continuation: None,
             follow,
         });
+    }
+}
+
+/// Adds the problems of the lines before to those of the added lines, which replace them at the same places: a
+/// file that grows for days does not collect them.
+fn merge_problems(before: &[Problem], problems: &mut Vec<Problem>) {
+    let known: HashSet<String> = problems.iter().map(|problem| problem.place.clone()).collect();
+    let kept = before.iter().filter(|problem| !known.contains(&problem.place));
+    problems.splice(..0, kept.cloned().collect::<Vec<_>>());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_of_growing_file_do_not_accumulate() {
+        let problem = |place: &str, reason: &str| Problem {
+            place: place.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let mut known = Vec::new();
+        for count in 1..100 {
+            let reason = format!("{count} of its lines could not be read");
+            let mut problems = vec![problem("", &reason)];
+            merge_problems(&known, &mut problems);
+            known = problems;
+        }
+        assert_eq!(known, [problem("", "99 of its lines could not be read")]);
+        let mut problems = vec![problem("message 9", "too long")];
+        merge_problems(&known, &mut problems);
+        assert_eq!(problems.len(), 2);
     }
 }

@@ -177,6 +177,9 @@ impl<'l> ImportJob<'l> {
         if self.follows_deletions && !self.deleted.is_empty() {
             let late = self.list_late_files()?;
             self.read_files(late, &mut counter).await?;
+            if self.summary.left() > 0 {
+                return Ok(self.summary.finish());
+            }
         }
         drop(counter);
         self.place_renamed().await?;
@@ -192,6 +195,7 @@ impl<'l> ImportJob<'l> {
     ) -> Result<(), ImportError> {
         // Each user has a folder.
         let owner = self.library.folder().to_string_lossy().into_owned();
+        let mut left = files.len();
         let pool = ReaderPool::new(self.options.limits, &owner);
         let mut readings = read_ahead(pool, self.options.kind, files);
         let mut batch = ImportBatch::default();
@@ -212,12 +216,13 @@ impl<'l> ImportJob<'l> {
                 break;
             }
             counter.advance();
+            left = left.saturating_sub(1);
             self.add_to_batch(attempt, continuation, &mut batch).await?;
             if batch.is_full() {
                 self.save_batch(std::mem::take(&mut batch)).await?;
             }
         }
-        self.summary.add_left(counter.left());
+        self.summary.add_left(left);
         self.save_batch(batch).await
     }
 
@@ -240,7 +245,8 @@ impl<'l> ImportJob<'l> {
         entry.format = format.or(read.unsupported);
         (entry.stamp, entry.digest) = (read.stamp, read.digest);
         let mut has_versions = false;
-        let Reading { result, seconds } = self.read_on(&mut entry, continuation, read.result)?;
+        let Reading { result, seconds, passing } =
+            self.read_on(&mut entry, continuation, read.result)?;
         let mut drafts = match result {
             Ok(mut reading) => {
                 entry.partial = PartialDocument::of(&reading, entry.digest.as_deref());
@@ -250,6 +256,8 @@ impl<'l> ImportJob<'l> {
                 });
                 let problems = std::mem::take(&mut reading.problems);
                 entry.problems = unread.into_iter().chain(problems).collect();
+                let passing = passing.map(|error| file_problem(&entry.path, &error));
+                entry.problems.extend(passing);
                 if reading.is_cut {
                     entry.mark_cut(seconds, reading.read_pages);
                 }
@@ -268,6 +276,13 @@ impl<'l> ImportJob<'l> {
                 }
                 entry.outcome = ImportOutcome::Skipped;
                 entry.problems = vec![file_problem(&entry.path, &error)];
+                let is_continued = continuation.is_some() || self.tails.is_known(&entry.path);
+                let before = self.previous.get(&entry.path).filter(|_| is_continued);
+                if let Some(before) = before {
+                    // The pages and messages of earlier imports stay in the library.
+                    entry.items.clone_from(&before.items);
+                    entry.source = entry.source.or(before.source);
+                }
                 Vec::new()
             }
         };
@@ -428,6 +443,8 @@ impl<'l> ImportJob<'l> {
                 entry.depend_on_limits(self.options.limits);
             }
             if unfinished.contains(&file) {
+                // A part that the library has no room for is not stored either.
+                entry.partial = None;
                 entry.read_again();
             }
             if again.contains(&file) {

@@ -63,6 +63,11 @@ impl SessionTails {
         self.continued.remove(path);
     }
 
+    /// Returns whether a file is followed.
+    pub(super) fn is_known(&self, path: &Path) -> bool {
+        self.files.contains_key(path)
+    }
+
     /// Returns whether only the added lines of a file were read.
     pub(super) fn is_continued(&self, path: &Path) -> bool {
         self.continued.contains(path)
