@@ -5,7 +5,7 @@ use std::{fmt::Write as _, time::Duration};
 
 use serde_json::{Value, json};
 use vademecum_model::Deadline;
-use vademecum_store::Database;
+use vademecum_store::{Database, Durability};
 
 use crate::support::Library;
 
@@ -111,6 +111,30 @@ fn long_document_is_read_on_by_each_import() {
         }
     }
     panic!("it is never read to its end again");
+}
+
+#[test]
+fn file_that_changes_while_it_is_read_on_keeps_its_items() {
+    let library = Library::new();
+    let path = library.write_file("books/long.pdf", long_pdf());
+    let limits = library.write_file("limits.toml", "[import]\nfile_seconds = 1\n");
+    let arguments =
+        ["import", "--json", path.to_str().unwrap(), "--config", limits.to_str().unwrap()];
+    let first = library.run(&arguments).parse_json();
+    assert_eq!(first["skipped"][0]["partial"], true, "{first}");
+    let text = read_document(&library);
+    // The pages before are those of another content.
+    let ledger = library.store(Database::Imports);
+    let sql = "UPDATE partial_documents SET digest = 'other'";
+    ledger.write(Durability::Full, |writer| writer.execute(sql, &[]).map(drop)).unwrap();
+    drop(ledger);
+    let second = library.run(&arguments).parse_json();
+    let reason = second["skipped"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("has changed while it was read"), "{second}");
+    assert_eq!(second["skipped"][0]["partial"], true, "its pages are in the library: {second}");
+    let third = library.run(&arguments).parse_json();
+    assert_eq!(third["new"], 0, "{third}");
+    assert!(read_document(&library).len() >= text.len(), "{third}");
 }
 
 #[cfg(unix)]

@@ -40,7 +40,8 @@ pub(crate) fn with_stored_messages<'c>(
         messages.push(message.clone());
     }
     messages.extend(kept);
-    Ok(Cow::Owned(ChatDraft { messages, ..chat.clone() }))
+    let modified_at = messages.iter().filter_map(|it| it.sent_at).max().max(chat.modified_at);
+    Ok(Cow::Owned(ChatDraft { messages, modified_at, ..chat.clone() }))
 }
 
 /// Gives the conversation of the former origin of a draft the new origin, if it has the same first message.

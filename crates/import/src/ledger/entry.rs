@@ -130,10 +130,12 @@ impl LedgerEntry {
         Some(Continuation { seconds, read_pages })
     }
 
-    /// Marks that the file must be read again, because some of its items were not saved.
+    /// Marks that the file must be read again, because some of its items were not saved. A part that the library
+    /// has no room for is not recorded either.
     pub fn read_again(&mut self) {
         UNFINISHED_GENERATION.clone_into(&mut self.generation);
         self.read_pages = 0;
+        self.partial = None;
     }
 
     /// Returns `true` if the file has certainly not changed and the current importers would produce

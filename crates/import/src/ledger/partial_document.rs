@@ -228,5 +228,10 @@ mod tests {
         ledger.record_entries(&[entry], &[]).unwrap();
         ledger.record_entries(&[imported_entry("/a.pdf")], &[]).unwrap();
         assert!(ledger.partial_document(&known).unwrap().is_none(), "it was read to its end");
+        let mut refused = known.clone();
+        refused.partial = Some(partial(64));
+        refused.read_again();
+        ledger.record_entries(&[refused], &[]).unwrap();
+        assert!(ledger.partial_document(&known).unwrap().is_none(), "the library has no room");
     }
 }

@@ -170,18 +170,15 @@ impl<'l> ImportJob<'l> {
         self.read_files(files, &mut counter).await?;
         let again = std::mem::take(&mut self.again);
         self.read_files(again, &mut counter).await?;
+        if self.follows_deletions && !self.deleted.is_empty() && self.summary.left() == 0 {
+            let late = self.list_late_files()?;
+            self.read_files(late, &mut counter).await?;
+        }
+        drop(counter);
         if self.summary.left() > 0 {
             // A file that was not read may be one that is missing elsewhere.
             return Ok(self.summary.finish());
         }
-        if self.follows_deletions && !self.deleted.is_empty() {
-            let late = self.list_late_files()?;
-            self.read_files(late, &mut counter).await?;
-            if self.summary.left() > 0 {
-                return Ok(self.summary.finish());
-            }
-        }
-        drop(counter);
         self.place_renamed().await?;
         self.handle_deleted().await?;
         Ok(self.summary.finish())
@@ -255,9 +252,7 @@ impl<'l> ImportJob<'l> {
                     ..problem
                 });
                 let problems = std::mem::take(&mut reading.problems);
-                entry.problems = unread.into_iter().chain(problems).collect();
-                let passing = passing.map(|error| file_problem(&entry.path, &error));
-                entry.problems.extend(passing);
+                entry.problems = unread.into_iter().chain(problems).chain(passing).collect();
                 if reading.is_cut {
                     entry.mark_cut(seconds, reading.read_pages);
                 }
@@ -276,12 +271,8 @@ impl<'l> ImportJob<'l> {
                 }
                 entry.outcome = ImportOutcome::Skipped;
                 entry.problems = vec![file_problem(&entry.path, &error)];
-                let is_continued = continuation.is_some() || self.tails.is_known(&entry.path);
-                let before = self.previous.get(&entry.path).filter(|_| is_continued);
-                if let Some(before) = before {
-                    // The pages and messages of earlier imports stay in the library.
-                    entry.items.clone_from(&before.items);
-                    entry.source = entry.source.or(before.source);
+                if continuation.is_some() || self.tails.is_known(&entry.path) {
+                    self.keep_items(&mut entry);
                 }
                 Vec::new()
             }
@@ -443,8 +434,6 @@ impl<'l> ImportJob<'l> {
                 entry.depend_on_limits(self.options.limits);
             }
             if unfinished.contains(&file) {
-                // A part that the library has no room for is not stored either.
-                entry.partial = None;
                 entry.read_again();
             }
             if again.contains(&file) {

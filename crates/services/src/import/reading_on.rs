@@ -1,16 +1,20 @@
 //! Documents that were read up to a page by an earlier import, and are read on after it.
 
-use vademecum_import::{self as import, Continuation, LedgerEntry, ParsedFile, PartialDocument};
+use std::path::Path;
 
-use super::{error::ImportError, pipeline::ImportJob};
+use vademecum_import::{
+    self as import, Continuation, LedgerEntry, ParsedFile, PartialDocument, Problem,
+};
+
+use super::{error::ImportError, known_files::file_problem, pipeline::ImportJob};
 
 /// The result of reading a file, with all pages that were read.
 pub(super) struct Reading {
     pub(super) result: Result<ParsedFile, import::ImportError>,
     /// Time that the file was given, in seconds; 0 to begin again with the limit.
     pub(super) seconds: u32,
-    /// An error that may pass, for which the pages before are kept.
-    pub(super) passing: Option<import::ImportError>,
+    /// The problem of an error that may pass, for which the pages before are kept.
+    pub(super) passing: Option<Problem>,
 }
 
 impl Reading {
@@ -52,7 +56,7 @@ impl ImportJob<'_> {
         entry.digest = Some(partial.digest.clone());
         let given =
             Given { seconds, is_last: limits.longer_seconds(seconds).is_none(), is_changed };
-        let reading = add_pages(partial, result, given);
+        let reading = add_pages(&entry.path, partial, result, given);
         if reading.passing.is_some()
             && let Some(known) = known
         {
@@ -60,6 +64,16 @@ impl ImportJob<'_> {
             entry.stamp = known.stamp;
         }
         Ok(reading)
+    }
+}
+
+impl ImportJob<'_> {
+    /// Keeps the items of a file in its entry: the pages and messages of earlier imports stay in the library.
+    pub(super) fn keep_items(&self, entry: &mut LedgerEntry) {
+        if let Some(before) = self.previous.get(&entry.path) {
+            entry.items.clone_from(&before.items);
+            entry.source = entry.source.or(before.source);
+        }
     }
 }
 
@@ -76,6 +90,7 @@ struct Given {
 
 /// Adds the result of a reading to the pages that were read before.
 fn add_pages(
+    path: &Path,
     partial: PartialDocument,
     result: Result<ParsedFile, import::ImportError>,
     given: Given,
@@ -96,7 +111,7 @@ fn add_pages(
         Ok(next) => partial.continue_with(next),
         Err(error) if error.is_lasting() && !given.is_changed => partial.end(error.to_string()),
         Err(error) => {
-            passing = Some(error);
+            passing = Some(file_problem(path, &error));
             seconds = 0;
             partial.continue_with(unread)
         }
@@ -134,7 +149,7 @@ mod tests {
             let partial = PartialDocument { digest, read_pages: 64, draft, problems };
             let shown = error.to_string();
             let given = Given { seconds: 240, is_last: true, is_changed };
-            let reading = add_pages(partial, Err(error), given);
+            let reading = add_pages(&path, partial, Err(error), given);
             let result = reading.result.unwrap();
             let expected = (is_kept, if is_kept { 64 } else { 0 }, 1);
             assert_eq!(
@@ -142,7 +157,7 @@ mod tests {
                 expected,
                 "{shown}"
             );
-            // What may pass is not a property of the document.
+            // An error that may pass is not stored with the document.
             assert_eq!((reading.passing.is_some(), result.problems.is_empty()), (is_kept, is_kept));
         }
     }
