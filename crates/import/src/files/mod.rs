@@ -8,7 +8,7 @@ pub(crate) mod stamp;
 mod sync_copy;
 pub(crate) mod time_limit;
 
-pub(crate) use self::neighbours::database_log;
+pub(crate) use self::stamp::database_log;
 pub(crate) use vademecum_formats::archive;
 
 pub use self::{

@@ -9,11 +9,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use vademecum_formats::sqlite_image::log_of;
 use vademecum_sessions::session_neighbours;
 
-use super::open_file::{OpenFile, has_extension};
-use crate::FileStamp;
+use super::{
+    open_file::{OpenFile, has_extension},
+    stamp::{FileStamp, database_log},
+};
 
 /// File extensions of the picture of an exported character.
 pub(crate) const PICTURE_EXTENSIONS: [&str; 5] = ["png", "jpg", "webp", "gif", "bin"];
@@ -27,14 +28,6 @@ pub(crate) const TEMPLATE_SETTINGS: [&str; 2] =
 
 /// Maximum number of folders that are searched for another pattern.
 const MAX_PATTERN_FOLDERS: usize = 1_000;
-
-/// Extensions of databases.
-const DATABASE_EXTENSIONS: [&str; 4] = ["db", "vscdb", "sqlite", "sqlite3"];
-
-/// Returns the path of the write-ahead log of a database: its last changes, while its program runs.
-pub(crate) fn database_log(path: &Path) -> Option<PathBuf> {
-    has_extension(path, &DATABASE_EXTENSIONS).then(|| log_of(path))
-}
 
 /// The files and folders beside a file that its importer may need.
 #[derive(Debug, Default)]

@@ -3,13 +3,22 @@
 use std::{
     fs::Metadata,
     io,
-    path::Path,
+    path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use serde::{Deserialize, Serialize};
+use vademecum_formats::sqlite_image::log_of;
 
-use super::neighbours::database_log;
+use super::open_file::has_extension;
+
+/// Extensions of databases.
+const DATABASE_EXTENSIONS: [&str; 4] = ["db", "vscdb", "sqlite", "sqlite3"];
+
+/// Returns the path of the write-ahead log of a database: its last changes, while its program runs.
+pub(crate) fn database_log(path: &Path) -> Option<PathBuf> {
+    has_extension(path, &DATABASE_EXTENSIONS).then(|| log_of(path))
+}
 
 /// Size and modification time of a file; of a database, together with those of its write-ahead log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -65,9 +65,7 @@ impl ImportJob<'_> {
         }
         Ok(reading)
     }
-}
 
-impl ImportJob<'_> {
     /// Keeps the items of a file in its entry: the pages and messages of earlier imports stay in the library.
     pub(super) fn keep_items(&self, entry: &mut LedgerEntry) {
         if let Some(before) = self.previous.get(&entry.path) {
