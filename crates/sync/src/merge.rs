@@ -61,13 +61,13 @@ pub(crate) fn merge(
         return Ok(Merged { body, copy: None });
     }
     let merged = merge_versions(base, &earlier.body, &later.body)?;
-    let image = merge_pictures(base, &earlier.body, &later.body);
-    Ok(match (merged, image) {
-        (Some(mut body), Some(image)) => {
+    let pictured = merge_pictures(base, &earlier.body, &later.body);
+    Ok(match (merged, pictured) {
+        (Some(mut body), Some(pictured)) => {
             set_modified_at(&mut body, modified_at(&later.body));
             if let DraftBody::Character(card) = &mut body {
                 // The text of a version does not have it.
-                card.image = image.map(<[u8]>::to_vec);
+                card.image = picture(pictured).map(<[u8]>::to_vec);
             }
             Merged { body, copy: None }
         }
@@ -75,18 +75,20 @@ pub(crate) fn merge(
     })
 }
 
-/// Returns the picture of a merged character. `None` if both machines have taken another one.
+/// Returns the content with the picture of a merged character. `None` if both machines have taken another
+/// one.
 fn merge_pictures<'a>(
     base: Option<&DraftBody>,
     earlier: &'a DraftBody,
     later: &'a DraftBody,
-) -> Option<Option<&'a [u8]>> {
-    let (earlier, later) = (picture(earlier), picture(later));
+) -> Option<&'a DraftBody> {
+    let (one, other) = (picture(earlier), picture(later));
     match base {
-        _ if earlier == later => Some(later),
-        Some(base) if picture(base) == earlier => Some(later),
-        Some(base) if picture(base) == later => Some(earlier),
-        None if earlier.is_none() || later.is_none() => Some(later.or(earlier)),
+        _ if one == other => Some(later),
+        Some(base) if picture(base) == one => Some(later),
+        Some(base) if picture(base) == other => Some(earlier),
+        None if one.is_none() => Some(later),
+        None if other.is_none() => Some(earlier),
         _ => None,
     }
 }

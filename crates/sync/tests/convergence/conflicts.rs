@@ -93,7 +93,7 @@ fn repeated_conflict_makes_another_copy() {
             machines[0].change(&edit(&copy, Edit::Delete)).unwrap();
         }
         settle(&machines);
-        assert_eq!(machines[1].notes(), [id.clone()]);
+        assert_eq!(machines[1].notes(), std::slice::from_ref(&id));
     }
 }
 

@@ -82,7 +82,9 @@ fn batches_are_bounded_by_the_size_of_earlier_versions() {
     let machines = machines(2);
     for number in 0..24 {
         let id = machines[0].change(&note(&format!("Note {number}"), "begin")).unwrap();
-        let long: String = (0..60_000).map(|word| format!("w{} ", word * 7 + number)).collect();
+        let words: Vec<String> =
+            (0..60_000).map(|word| format!("w{}", word * 7 + number)).collect();
+        let long = words.join(" ");
         machines[0].change(&replace(&id.to_string(), &long)).unwrap();
         machines[0].change(&replace(&id.to_string(), "end")).unwrap();
     }
