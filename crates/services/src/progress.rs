@@ -34,11 +34,6 @@ impl<'a> ProgressCounter<'a> {
         Self { callback, progress }
     }
 
-    /// Returns the number of things that are not done.
-    pub(crate) fn left(&self) -> usize {
-        self.progress.total.saturating_sub(self.progress.done)
-    }
-
     /// Reports one more thing as done.
     pub(crate) fn advance(&mut self) {
         self.progress.done += 1;
