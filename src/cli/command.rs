@@ -8,6 +8,8 @@ use std::{
 
 use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 
+#[cfg(feature = "local-model")]
+use super::model;
 use super::{
     audit, backup, bundle, check, client, collection, common::CommonOptions, completions, config,
     connect, demo, eval, explain, export, get, help, import, key, links, list, log, login, man,

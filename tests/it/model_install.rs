@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::support::{TempHome, WebReply, WebRequest, WebSite};
+use crate::support::{TempHome, WebReply, WebSite, web_site::WebRequest};
 
 const CONFIG: &str = r#"{"model_type": "model2vec", "architectures": ["StaticModel"]}"#;
 /// Digest that git gives to `CONFIG`.
@@ -35,7 +35,7 @@ fn weights() -> String {
 }
 
 fn sha256(text: &str) -> String {
-    format!("{:x}", Sha256::digest(text))
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
 fn text(body: &str) -> WebReply {

@@ -28,7 +28,7 @@ mod temp_home;
 mod text_assertions;
 mod tldw;
 mod token;
-mod web_site;
+pub(crate) mod web_site;
 mod websocket_client;
 mod wire_recorder;
 pub(crate) mod workspace_files;

@@ -13,7 +13,7 @@ pub struct RecommendedModel {
     pub languages: &'static str,
     /// Identifier of its licence in SPDX.
     pub licence: &'static str,
-    /// Its kind and use, in a few words.
+    /// Its kind, in a few words.
     pub kind: &'static str,
 }
 
@@ -25,7 +25,7 @@ pub const RECOMMENDED_MODELS: [RecommendedModel; 3] = [
         megabytes: 31,
         languages: "English",
         licence: "MIT",
-        kind: "table; a question takes less than a millisecond",
+        kind: "static table, the fastest",
     },
     RecommendedModel {
         name: "potion-multilingual-128m",
@@ -33,7 +33,7 @@ pub const RECOMMENDED_MODELS: [RecommendedModel; 3] = [
         megabytes: 530,
         languages: "101 languages",
         licence: "MIT",
-        kind: "table; a question takes less than a millisecond",
+        kind: "static table, the fastest",
     },
     RecommendedModel {
         name: "multilingual-e5-small",
@@ -41,6 +41,6 @@ pub const RECOMMENDED_MODELS: [RecommendedModel; 3] = [
         megabytes: 490,
         languages: "94 languages",
         licence: "MIT",
-        kind: "encoder; better, and about 20 ms of CPU time a passage",
+        kind: "encoder of 12 blocks, slower to index",
     },
 ];

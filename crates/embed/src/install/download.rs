@@ -88,7 +88,7 @@ impl Downloader {
         Ok(())
     }
 
-    /// Downloads a file beside its path, from the end of what is there, and renames it.
+    /// Downloads a file beside its path, from the end of the stored part on, and renames it.
     fn fetch_file(
         &self,
         file: &ModelFile,

@@ -52,11 +52,11 @@ pub(super) struct ModelFile {
 pub(super) struct FileDigest {
     /// Lower-case hexadecimal digits.
     pub(super) hex: String,
-    /// What is digested.
+    /// Algorithm and content.
     pub(super) kind: DigestKind,
 }
 
-/// What a digest is made of.
+/// Algorithm of a digest, and the content that it is computed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DigestKind {
     /// SHA-256 of the content.

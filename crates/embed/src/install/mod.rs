@@ -47,7 +47,7 @@ pub struct InstalledModel {
     /// Its folder.
     #[serde(skip)]
     pub folder: PathBuf,
-    /// Where it comes from, as given.
+    /// Its source, as [`ModelSource`] shows it.
     pub source: String,
     /// Revision of the repository, if it comes from one.
     #[serde(skip_serializing_if = "Option::is_none")]
