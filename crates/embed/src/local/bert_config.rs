@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use super::{
     activation::Activation,
-    attention::HeadSizes,
+    config_file::{malformed_config, read_activation, unsupported_model},
     error::FolderError,
-    settings::{malformed_config, read_activation, unsupported_model},
+    head_sizes::HeadSizes,
 };
 
 /// Prefixes of the architectures of these types of models.

@@ -14,8 +14,10 @@
 mod activation;
 mod attention;
 mod bert_config;
+mod config_file;
 mod encoder;
 mod error;
+mod head_sizes;
 mod layer_norm;
 mod matrix;
 mod model_folder;

@@ -1,7 +1,7 @@
 //! Rotary positions: pairs of numbers of a query or key are rotated by an angle that grows with the
 //! position, so that products depend on distances (Su et al., RoFormer, 2021).
 
-use super::attention::HeadSizes;
+use super::head_sizes::HeadSizes;
 
 /// Sines and cosines of all angles.
 #[derive(Debug)]

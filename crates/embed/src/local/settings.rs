@@ -4,15 +4,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    activation::Activation,
     bert_config::BertConfig,
+    config_file::{CONFIG, unsupported_model},
     error::FolderError,
     model_folder::ModelFolder,
     modern_config::{self, ModernConfig},
     pooling::Pooling,
 };
 
-const CONFIG: &str = "config.json";
 const MODULES: &str = "modules.json";
 const SENTENCE_CONFIG: &str = "sentence_bert_config.json";
 
@@ -70,7 +69,8 @@ impl ModelSettings {
             && first.name() == "StaticEmbedding"
             && rest.iter().all(|module| module.name() == "Normalize")
         {
-            let (path, table) = (first.path.clone(), "embedding.weight");
+            let path = if first.path == "." { "" } else { &first.path };
+            let (path, table) = (path.to_owned(), "embedding.weight");
             return Ok(Self::of_table(StaticFiles { path, table, skips_unknown: false }));
         }
         let Some(config) = config else {
@@ -111,26 +111,6 @@ impl ModelSettings {
 
 /// Minimum token limit: start token, one word, end token.
 const MIN_TOKENS: usize = 3;
-
-/// Returns the error for a `config.json` with wrong content.
-pub(super) fn malformed_config(reason: impl ToString) -> FolderError {
-    FolderError::Malformed { file: CONFIG.to_owned(), reason: reason.to_string() }
-}
-
-/// Returns the error for a type of models that is not supported.
-pub(super) fn unsupported_model(what: String) -> FolderError {
-    FolderError::Unsupported {
-        file: CONFIG.to_owned(),
-        what,
-        supported: "BERT, RoBERTa and XLM-RoBERTa with absolute positions, ModernBERT, all with GELU, and \
-                    static tables are",
-    }
-}
-
-/// Returns the activation with a name of `config.json`.
-pub(super) fn read_activation(name: &str) -> Result<Activation, FolderError> {
-    Activation::from_name(name).ok_or_else(|| unsupported_model(format!("the activation `{name}`")))
-}
 
 /// Content of `sentence_bert_config.json`.
 #[derive(Debug, Default, Deserialize)]
