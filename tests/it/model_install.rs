@@ -105,6 +105,8 @@ fn model_of_repository_is_installed_and_used() {
     assert_eq!(models[0]["name"], "bread");
     assert_eq!(models[0]["revision"], COMMIT);
     assert_eq!(models[0]["in_use"], true);
+    let folder = models[0]["folder"].as_str().unwrap();
+    assert_eq!(std::path::Path::new(folder), home.file_path("data/models/bread"));
     let settings = home.read_file("data/config.toml");
     assert!(settings.contains("provider = \"local\"") && settings.contains("mirror"), "{settings}");
     let files = home.list_folder("data/models/bread");

@@ -13,9 +13,8 @@ use ureq::http::StatusCode;
 use vademecum_store::create_private_folder;
 
 use super::{
-    OnBytes,
     error::InstallError,
-    file_list::{DigestKind, FileDigest, ModelFile},
+    model_file::{DigestKind, FileDigest, ModelFile},
 };
 
 /// Maximum size of a list of files, in bytes.
@@ -28,6 +27,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 /// Suffix of a file that is not complete.
 const PART: &str = "part";
+
+/// Progress of a download: bytes that are there, of all bytes of the model.
+pub type OnBytes<'a> = &'a mut dyn FnMut(u64, u64);
 
 /// Downloads files by HTTP.
 #[derive(Debug)]

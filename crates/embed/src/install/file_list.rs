@@ -1,25 +1,14 @@
-//! The files of a model, with their sizes and digests.
+//! The list of the files of a model on a server.
 
-use std::{fs, path::Path};
-
-use ring::digest::{Algorithm, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use serde::Deserialize;
 
 use super::{
     download::Downloader,
     error::InstallError,
+    model_file::{DigestKind, FileDigest, ModelFile, is_model_file},
     source::{ModelSource, check_name},
 };
 
-/// Files that a model may have.
-const MODEL_FILES: [&str; 6] = [
-    "config.json",
-    "config_sentence_transformers.json",
-    "model.safetensors",
-    "modules.json",
-    "sentence_bert_config.json",
-    "tokenizer.json",
-];
 /// Maximum size of a file and of all, in bytes.
 const MAX_BYTES: u64 = 8 << 30;
 /// Name of the list in a web folder.
@@ -32,47 +21,6 @@ pub(super) struct FileList {
     pub(super) files: Vec<ModelFile>,
     /// Commit of the repository.
     pub(super) revision: Option<String>,
-}
-
-/// A file of a model.
-#[derive(Clone, Debug)]
-pub(super) struct ModelFile {
-    /// Path in the folder of the model, with slashes.
-    pub(super) path: String,
-    /// Its address; empty for a file of a folder.
-    pub(super) address: String,
-    /// Its size; 0 if it is unknown.
-    pub(super) bytes: u64,
-    /// Its digest; none for a file of a folder.
-    pub(super) digest: Option<FileDigest>,
-}
-
-/// Digest of a file.
-#[derive(Clone, Debug)]
-pub(super) struct FileDigest {
-    /// Lower-case hexadecimal digits.
-    pub(super) hex: String,
-    /// Algorithm and content.
-    pub(super) kind: DigestKind,
-}
-
-/// Algorithm of a digest, and the content that it is computed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DigestKind {
-    /// SHA-256 of the content.
-    Sha256,
-    /// SHA-1 of the content behind the header of a blob of git.
-    GitBlob,
-}
-
-impl DigestKind {
-    /// Returns the algorithm.
-    pub(super) fn algorithm(self) -> &'static Algorithm {
-        match self {
-            Self::Sha256 => &SHA256,
-            Self::GitBlob => &SHA1_FOR_LEGACY_USE_ONLY,
-        }
-    }
 }
 
 /// What a repository says of a revision.
@@ -134,8 +82,10 @@ impl FileList {
                 continue;
             }
             let (bytes, digest) = match (lfs, size, blob_id) {
-                (Some(lfs), ..) => (lfs.size, digest(lfs.sha256, DigestKind::Sha256)),
-                (None, Some(size), Some(blob)) => (size, digest(blob, DigestKind::GitBlob)),
+                (Some(lfs), ..) => (lfs.size, FileDigest::parse(&lfs.sha256, DigestKind::Sha256)),
+                (None, Some(size), Some(blob)) => {
+                    (size, FileDigest::parse(&blob, DigestKind::GitBlob))
+                }
                 _ => (0, None),
             };
             let Some(digest) = digest else { return Err(format!("{rfilename} has no digest")) };
@@ -145,7 +95,7 @@ impl FileList {
         Ok(Self { files, revision: Some(info.sha) })
     }
 
-    /// Reads lines of a digest and a path, as `sha256sum` writes them.
+    /// Reads lines of a digest and a path, in the form of the list that Linux programs write.
     fn of_checksums(text: &str, folder: &str) -> Result<Self, String> {
         let mut files = Vec::new();
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -154,7 +104,7 @@ impl FileList {
             if !is_model_file(path) {
                 continue;
             }
-            let digest = digest(hex.to_owned(), DigestKind::Sha256);
+            let digest = FileDigest::parse(hex, DigestKind::Sha256);
             let Some(digest) = digest else { return Err(format!("{path} has no SHA-256 digest")) };
             let address = format!("{folder}/{path}");
             files.push(ModelFile {
@@ -185,75 +135,9 @@ impl FileList {
     }
 }
 
-fn digest(hex: String, kind: DigestKind) -> Option<FileDigest> {
-    let digits = kind.algorithm().output_len() * 2;
-    let is_hex = hex.len() == digits && hex.bytes().all(|digit| digit.is_ascii_hexdigit());
-    is_hex.then(|| FileDigest { hex: hex.to_ascii_lowercase(), kind })
-}
-
-/// Returns whether the provider may read a file: one of the model's folder, or of a numbered step of its
-/// pipeline such as `1_Pooling`.
-fn is_model_file(path: &str) -> bool {
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let is_step = |folder: &str| {
-        let (number, rest) = folder.split_once('_').unwrap_or_default();
-        number.bytes().all(|digit| digit.is_ascii_digit())
-            && !number.is_empty()
-            && rest.bytes().all(|letter| letter.is_ascii_alphanumeric())
-    };
-    MODEL_FILES.contains(&name) && (folder.is_empty() || is_step(folder))
-}
-
-/// Lists the files of a model in a folder.
-pub(super) fn files_in_folder(folder: &Path) -> Result<Vec<ModelFile>, InstallError> {
-    let mut files = Vec::new();
-    let mut folders = vec![String::new()];
-    for depth in 0..2 {
-        for inside in std::mem::take(&mut folders) {
-            let path = folder.join(&inside);
-            let failed = |error| InstallError::file(&path, error);
-            for entry in fs::read_dir(&path).map_err(failed)? {
-                let entry = entry.map_err(failed)?;
-                let Ok(name) = entry.file_name().into_string() else { continue };
-                let relative = if inside.is_empty() { name } else { format!("{inside}/{name}") };
-                let about = fs::metadata(entry.path()).map_err(failed)?;
-                if about.is_dir() && depth == 0 {
-                    folders.push(relative);
-                } else if about.is_file() && is_model_file(&relative) {
-                    let (address, bytes) = (String::new(), about.len());
-                    files.push(ModelFile { path: relative, address, bytes, digest: None });
-                }
-            }
-        }
-    }
-    Ok(files)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn files_of_steps_belong_to_a_model() {
-        for path in ["config.json", "1_Pooling/config.json", "0_StaticEmbedding/model.safetensors"]
-        {
-            assert!(is_model_file(path), "{path}");
-        }
-        for path in [
-            "",
-            "README.md",
-            "onnx/model.safetensors",
-            "../config.json",
-            "/config.json",
-            "1_Pooling/../config.json",
-            "1_a/b/config.json",
-            "1_../config.json",
-            "_a/config.json",
-            "pytorch_model.bin",
-        ] {
-            assert!(!is_model_file(path), "{path}");
-        }
-    }
 
     #[test]
     fn list_without_digests_or_weights_is_refused() {
