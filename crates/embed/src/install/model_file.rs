@@ -68,14 +68,16 @@ impl DigestKind {
 /// Returns whether the provider may read a file: one of the model's folder, or of a numbered step of its
 /// pipeline such as `1_Pooling`.
 pub(super) fn is_model_file(path: &str) -> bool {
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_step = |folder: &str| {
         let (number, rest) = folder.split_once('_').unwrap_or_default();
         number.bytes().all(|digit| digit.is_ascii_digit())
             && !number.is_empty()
             && rest.bytes().all(|letter| letter.is_ascii_alphanumeric())
     };
-    MODEL_FILES.contains(&name) && (folder.is_empty() || is_step(folder))
+    match path.rsplit_once('/') {
+        Some((folder, name)) => is_step(folder) && MODEL_FILES.contains(&name),
+        None => MODEL_FILES.contains(&path),
+    }
 }
 
 /// Lists the files of a model in a folder.
