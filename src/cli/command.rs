@@ -161,14 +161,7 @@ pub fn main() -> ExitCode {
         Err(error) if error.use_stderr() && is_recall() => return ExitCode::SUCCESS,
         Err(error) => error.exit(),
     };
-    let Some(command) = line.command.or_else(default_command) else {
-        // A client that names no command must not wait for a server.
-        let error = CommandLine::command().error(
-            ErrorKind::MissingSubcommand,
-            "name a command: clients start `vademecum mcp`; `vademecum --help` lists all",
-        );
-        error.exit()
-    };
+    let Some(command) = line.command.or_else(default_command) else { report_missing_command() };
     if let Command::Recall(command) = command {
         return command.run(line.common, begun);
     }
@@ -256,6 +249,15 @@ fn documented_commands() -> clap::Command {
         .disable_help_subcommand(true)
         .args(all.get_arguments().cloned())
         .subcommands(shown.cloned())
+}
+
+/// Ends the program. A client that names no command must not wait for a server.
+fn report_missing_command() -> ! {
+    let error = CommandLine::command().error(
+        ErrorKind::MissingSubcommand,
+        "name a command: clients start `vademecum mcp`; `vademecum --help` lists all",
+    );
+    error.exit()
 }
 
 /// Makes all files that the program writes belong to its user alone: databases, exports, backups and

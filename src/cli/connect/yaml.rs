@@ -240,8 +240,8 @@ mod tests {
             assert_eq!(once.contains("\r\n"), before.contains("\r\n"));
             // A parsed entry gives the same text, so that a backup is recognised.
             let parsed = entries(&once, SECTION).unwrap().into_iter();
-            let parsed = parsed.filter(|(name, _)| name == "vademecum").map(|(_, entry)| entry);
-            let again = upsert_entry(before, SECTION, "vademecum", &parsed.last().unwrap());
+            let mut parsed = parsed.filter(|(name, _)| name == "vademecum").map(|(_, entry)| entry);
+            let again = upsert_entry(before, SECTION, "vademecum", &parsed.next_back().unwrap());
             assert_eq!(again.as_deref(), Ok(once.as_str()));
             let removed = remove_entry(&once, SECTION, "vademecum").unwrap();
             let rest = removed.replace("extensions:\n", "");

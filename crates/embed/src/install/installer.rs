@@ -112,11 +112,10 @@ impl ModelInstaller {
         };
         let dimensions = load(&staged)?;
         let bytes = folder_size(&staged)?;
-        let (source, model) = (source.to_string(), name.clone());
         let installed = InstalledModel {
-            name: model,
+            name,
             folder: folder.clone(),
-            source,
+            source: source.to_string(),
             revision,
             dimensions,
             bytes,

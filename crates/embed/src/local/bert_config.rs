@@ -62,7 +62,8 @@ impl BertConfig {
 
     /// Reads the content of `config.json`. Fails if the encoder does not support it.
     pub(super) fn read(config: Value) -> Result<Self, FolderError> {
-        let mut bert: Self = serde_json::from_value(config).map_err(malformed_config)?;
+        let mut bert: Self =
+            serde_json::from_value(config).map_err(|error| malformed_config(&error))?;
         let expected = ARCHITECTURES.iter().find(|(known, _)| *known == bert.model_type);
         let prefix = expected.map_or("Bert", |(_, prefix)| prefix);
         if let Some(other) = bert.architectures.iter().find(|it| !it.starts_with(prefix)) {
@@ -73,8 +74,7 @@ impl BertConfig {
         }
         HeadSizes::check(bert.hidden_size, bert.num_attention_heads)?;
         if bert.first_position() >= bert.max_position_embeddings {
-            let reason = "there are no positions for tokens".to_owned();
-            return Err(malformed_config(reason));
+            return Err(malformed_config(&"there are no positions for tokens"));
         }
         bert.activation = read_activation(&bert.hidden_act)?;
         Ok(bert)

@@ -1,12 +1,14 @@
 //! What the types of models have in common in `config.json`.
 
+use std::fmt;
+
 use super::{activation::Activation, error::FolderError};
 
 /// Name of the file.
 pub(super) const CONFIG: &str = "config.json";
 
 /// Returns the error for a `config.json` with wrong content.
-pub(super) fn malformed_config(reason: impl ToString) -> FolderError {
+pub(super) fn malformed_config(reason: &dyn fmt::Display) -> FolderError {
     FolderError::Malformed { file: CONFIG.to_owned(), reason: reason.to_string() }
 }
 

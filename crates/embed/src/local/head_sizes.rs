@@ -21,7 +21,7 @@ impl HeadSizes {
     pub(super) fn check(width: usize, count: usize) -> Result<(), FolderError> {
         if count == 0 || width == 0 || !width.is_multiple_of(count) {
             let reason = format!("hidden_size {width} is not divisible into {count} heads");
-            return Err(malformed_config(reason));
+            return Err(malformed_config(&reason));
         }
         Ok(())
     }

@@ -82,17 +82,18 @@ fn default_activation() -> String {
 impl ModernConfig {
     /// Reads the content of `config.json`. Fails if the encoder does not support it.
     pub(super) fn read(config: Value) -> Result<Self, FolderError> {
-        let mut modern: Self = serde_json::from_value(config).map_err(malformed_config)?;
+        let mut modern: Self =
+            serde_json::from_value(config).map_err(|error| malformed_config(&error))?;
         if let Some(other) = modern.architectures.iter().find(|it| !it.starts_with("ModernBert")) {
             return Err(unsupported_model(format!("the architecture `{other}`")));
         }
         HeadSizes::check(modern.hidden_size, modern.num_attention_heads)?;
         if !modern.heads().size.is_multiple_of(2) {
             let reason = format!("heads of {} numbers have no pairs", modern.heads().size);
-            return Err(malformed_config(reason));
+            return Err(malformed_config(&reason));
         }
         if modern.global_attn_every_n_layers == 0 {
-            return Err(malformed_config("global_attn_every_n_layers is 0".to_owned()));
+            return Err(malformed_config(&"global_attn_every_n_layers is 0"));
         }
         for kind in modern.layer_types.iter().flatten() {
             if ![FULL_ATTENTION, SLIDING_ATTENTION].contains(&kind.as_str()) {

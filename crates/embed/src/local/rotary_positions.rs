@@ -1,5 +1,5 @@
 //! Rotary positions: pairs of numbers of a query or key are rotated by an angle that grows with the
-//! position, so that products depend on distances (Su et al., RoFormer, 2021).
+//! position, so that products depend on distances (Su et al., 2021, arXiv:2104.09864).
 
 use super::head_sizes::HeadSizes;
 

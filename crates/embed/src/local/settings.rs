@@ -64,8 +64,8 @@ impl ModelSettings {
             let (path, table) = (String::new(), "embeddings");
             return Ok(Self::of_table(StaticFiles { path, table, skips_unknown: true }));
         }
-        let modules: Vec<PipelineModule> = folder.read_json(MODULES)?;
-        if let [first, rest @ ..] = modules.as_slice()
+        let modules: Option<Vec<PipelineModule>> = folder.read_optional_json(MODULES)?;
+        if let Some([first, rest @ ..]) = modules.as_deref()
             && first.name() == "StaticEmbedding"
             && rest.iter().all(|module| module.name() == "Normalize")
         {
@@ -73,9 +73,9 @@ impl ModelSettings {
             let (path, table) = (path.to_owned(), "embedding.weight");
             return Ok(Self::of_table(StaticFiles { path, table, skips_unknown: false }));
         }
-        let Some(config) = config else {
-            return Err(FolderError::Missing { file: CONFIG.to_owned() });
-        };
+        let missing = |file: &str| FolderError::Missing { file: file.to_owned() };
+        let config = config.ok_or_else(|| missing(CONFIG))?;
+        let modules = modules.ok_or_else(|| missing(MODULES))?;
         let pooling = |folder: &mut _, width| read_modules(folder, &modules, width);
         let (kind, positions) = if BertConfig::is_for(&model_type) {
             let bert = BertConfig::read(config)?;

@@ -13,7 +13,7 @@ const FILE: &str = "tokenizer.json";
 
 /// Splits texts into tokens.
 pub(super) struct Tokenizer {
-    tokenizer: HfTokenizer,
+    inner: HfTokenizer,
     lower_case: bool,
     /// Whether start and end tokens are added.
     has_ends: bool,
@@ -47,19 +47,19 @@ impl Tokenizer {
             unk_token.and_then(|token| tokenizer.token_to_id(&token)).or(unk_id)
         });
         let (lower_case, has_ends) = (settings.lower_case, table.is_none());
-        Ok(Self { tokenizer, lower_case, has_ends, skipped })
+        Ok(Self { inner: tokenizer, lower_case, has_ends, skipped })
     }
 
     /// Returns the number of tokens in the vocabulary.
     pub(super) fn vocabulary_size(&self) -> usize {
-        self.tokenizer.get_vocab_size(true)
+        self.inner.get_vocab_size(true)
     }
 
     /// Returns the token ids of a text, truncated to the maximum length. Those of an encoder have start and
     /// end tokens.
     pub(super) fn encode(&self, text: String) -> Result<Vec<u32>, tokenizers::Error> {
         let text = if self.lower_case { text.to_lowercase() } else { text };
-        let tokens = self.tokenizer.encode_fast(text, self.has_ends)?;
+        let tokens = self.inner.encode_fast(text, self.has_ends)?;
         let is_kept = |token: &u32| Some(*token) != self.skipped;
         let kept: Vec<u32> = tokens.get_ids().iter().copied().filter(is_kept).collect();
         Ok(match self.skipped {
