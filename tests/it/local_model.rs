@@ -105,8 +105,8 @@ fn batched_embeddings_match_reference_vectors() {
 #[test]
 fn incomplete_model_folder_error_names_problem() {
     let library = Library::new();
-    let roberta = json!({ "model_type": "roberta" }).to_string();
-    for (config, problem) in [(None, "`config.json` is missing"), (Some(roberta), "`roberta`")] {
+    let other = json!({ "model_type": "mpnet" }).to_string();
+    for (config, problem) in [(None, "`config.json` is missing"), (Some(other), "`mpnet`")] {
         if let Some(config) = config {
             library.write_file("model/config.json", config);
         }

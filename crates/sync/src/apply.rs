@@ -69,6 +69,7 @@ impl Applier<'_, '_> {
             return Ok(Applied::Waiting);
         }
         forget_foreign_numbers(&mut record.versions);
+        let key_in_file = record.key.clone();
         let known = match SyncedItem::by_key(self.writer, record.source, &record.key)? {
             Some(known) => Some(known),
             None => self.unify(source, &mut record)?,
@@ -79,7 +80,16 @@ impl Applier<'_, '_> {
         };
         match known {
             None => self.add(source, &record)?,
-            Some(known) => self.update(source, known, &record)?,
+            Some(known) => {
+                self.update(source, known, &record)?;
+                if record.key != key_in_file
+                    && let Some(known) =
+                        SyncedItem::by_key(self.writer, record.source, &record.key)?
+                {
+                    // The file has the content under the other key, which is deleted.
+                    known.unplace(self.writer)?;
+                }
+            }
         }
         Ok(if is_waiting { Applied::Waiting } else { Applied::Done })
     }

@@ -75,8 +75,11 @@ impl ModelSettings {
         }
         let missing = |file: &str| FolderError::Missing { file: file.to_owned() };
         let config = config.ok_or_else(|| missing(CONFIG))?;
-        let modules = modules.ok_or_else(|| missing(MODULES))?;
-        let pooling = |folder: &mut _, width| read_modules(folder, &modules, width);
+        // The type is checked first: what is missing of another type does not matter.
+        let pooling = |folder: &mut _, width| match &modules {
+            Some(modules) => read_modules(folder, modules, width),
+            None => Err(missing(MODULES)),
+        };
         let (kind, positions) = if BertConfig::is_for(&model_type) {
             let bert = BertConfig::read(config)?;
             let positions = bert.max_tokens();

@@ -86,8 +86,13 @@ fn change_something(machine: &Machine, number: usize, rng: &mut Rng) -> Option<S
             return None;
         }
         (_, Some(_)) => {
-            // Two machines have another file at the same path.
+            // Two machines have another file at the same path. A machine that imports its file again
+            // replaces the text.
             let origin = format!("file:/inbox/new {}.txt", number / 2);
+            let other = format!("begin\\nline {}", number ^ 1);
+            if contents.values().any(|text| text.contains(&other)) {
+                return None;
+            }
             let content = format!("begin\n{line}");
             machine.import(&origin, media("Sheet", &content));
             return Some(line);
