@@ -141,7 +141,7 @@ fn database_of_size_of_memory_is_read() {
         limits.to_str().unwrap(),
     ]);
     let summary = done.parse_json();
-    // Only what is left out of the small database too.
+    // The import leaves out the same entries of the small database.
     let left_out = summary["skipped"].as_array().unwrap();
     assert!(left_out.iter().all(|it| it["partial"] == true), "{summary}");
     assert!(summary["new"].as_u64().unwrap() > 0, "{summary}");

@@ -54,7 +54,7 @@ pub(in crate::cli) struct Connect {
     force: bool,
 }
 
-/// A connection to be made: the server, and what is done with a client's settings.
+/// A connection that a command makes: the server, and the changes of a client's settings.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
     ourselves: OwnIdentity,

@@ -136,7 +136,7 @@ impl Browser {
         Ok(self.is_own_form(form.get("csrf")).then_some(form))
     }
 
-    /// Reads a form with at most `max_bytes`, wherever it comes from.
+    /// Reads a form of any origin with at most `max_bytes`.
     pub(crate) async fn read_sent_form(
         &self,
         request: &HttpRequest,
