@@ -195,7 +195,8 @@ fn use_model(model: &InstalledModel, settings: &Settings, common: &CommonOptions
     let file = open_target(&common.find_settings())?;
     file.set("embeddings.provider", "local")?;
     print_line(&format!(
-        "set embeddings.provider and embeddings.folder in {}; restart a running server",
+        "set embeddings.provider and embeddings.folder in {}; restart a running server. Agents search by \
+         meaning with the mode `hybrid` or `vector`",
         file.path().display()
     ));
     Ok(())
